@@ -77,7 +77,11 @@ module.exports = {
     {
       name: 'every-room-is-in-the-table',
       severity: 'error',
-      from: { path: '^src/[^/]+/', pathNot: Object.keys(rooms).map((name) => `^src/${name}/`) },
+      from: {
+        path: '^src/[^/]+/',
+        // The file above the rooms of the platform, which uses the key files.
+        pathNot: ['^src/platform/secrets\\.ts$', ...Object.keys(rooms).map((name) => `^src/${name}/`)],
+      },
       to: { path: '^src/' },
     },
     ...modules.slice(0, -1).map((module, position) => ({

@@ -2,8 +2,10 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { startWorld, type World } from '../../test/world.ts'
+import { formOf, startWorld, type World } from '../../test/world.ts'
 import { unwrap } from '../client/client.ts'
+import { initialModel } from '../sdk/trainers/dense-network.ts'
+import { encodeModel } from '../sdk/trainers/weights-codec.ts'
 import { type AgentOptions, runAgent } from './agent.ts'
 import { type Identity, openAgentState } from './agent-state.ts'
 import type { AgentTrainer } from './agent-trainer.ts'
@@ -246,6 +248,29 @@ test('a round that ends without the device ends its training, and the agent wait
   await begun
   await world.advance(301)
   await eventually(async () => agent.lines.find((line) => line.includes('The round is already failed')) ?? null)
+})
+
+test('a round that closes with enough updates of others is no failure, also for an agent with a round limit', async () => {
+  const world = await startWorld()
+  const { begun, trainer } = endlessTrainer()
+  const agent = await startAgent(world, { trainer, rounds: 1 })
+  const { apiKey } = await agent.identity()
+  const other = await world.register('edge-2')
+  const body = { target_devices: 2, min_devices: 1 }
+  const { id } = await unwrap(world.client(apiKey).POST('/api/v1/training/rounds/start', { body }))
+  await begun
+  const weights = encodeModel(initialModel({ features: 2, hidden: [], classes: 2, seed: 1 }), new Map())
+  const path = `/api/v1/training/rounds/${id}/updates`
+  const sent = await world.request('POST', path, {
+    key: other.key,
+    body: formOf(weights, { num_samples: 1 }, 'w.safetensors'),
+  })
+  expect(sent.status).toBe(201)
+  await world.advance(61)
+  const line = await eventually(async () => agent.lines.find((one) => one.includes('The round is already')) ?? null)
+  expect(line).toMatch(/^Round .*: The round is already (aggregating|completed); training was stopped\.$/)
+  agent.stop()
+  await agent.ended
 })
 
 test('a round that ends without the device counts as failed for an agent with a round limit', async () => {

@@ -3,6 +3,7 @@ import type { Platform } from '../domain/device.ts'
 import { errorMessage } from '../domain/error-message.ts'
 import type { Device } from '../sdk/device.ts'
 import { createDevice } from '../sdk/device-client.ts'
+import { NotNeeded } from '../sdk/not-needed.ts'
 import { isTransient, sleep } from '../sdk/retry.ts'
 import { type AgentState, lockFolders, openAgentState } from './agent-state.ts'
 import type { AgentTrainer } from './agent-trainer.ts'
@@ -131,7 +132,8 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
       )
     } catch (error) {
       signal.throwIfAborted()
-      if (rounds !== undefined && !isTransient(error) && !isKeyRefused(error)) {
+      const mayContinue = isTransient(error) || isKeyRefused(error) || error instanceof NotNeeded
+      if (rounds !== undefined && !mayContinue) {
         throw new RoundFailed(`Round ${roundId} failed: ${summaryOf(error)}`, { cause: error })
       }
       log(`Round ${roundId}: ${summaryOf(error)}`)

@@ -1,6 +1,7 @@
 import { anySignal } from '../domain/any-signal.ts'
 import { NetworkError } from '../sdk/api-error.ts'
 import type { Device } from '../sdk/device.ts'
+import { hasEnough, NotNeeded } from '../sdk/not-needed.ts'
 import { sleep } from '../sdk/retry.ts'
 import type { Deliveries } from './delivery/deliveries.ts'
 
@@ -33,7 +34,8 @@ export const withHeartbeats = async <T>(
       deliveries.take(response)
       if (response.pendingRoundId === roundId) continue
       const status = await device.roundStatus(roundId, { signal: quiet })
-      if (status !== 'active') over.abort(new Error(`The round is already ${status}; training was stopped.`))
+      const reason = `The round is already ${status}; training was stopped.`
+      if (status !== 'active') over.abort(hasEnough(status) ? new NotNeeded(reason) : new Error(reason))
     }
   }
   const keepBeating = async (): Promise<void> => {

@@ -93,6 +93,23 @@ test('the memory of an update whose response never came is kept when the next ro
   expect(await readdir(roundsFolder)).toEqual([])
 })
 
+test('an update that is refused because it has arrived is kept while the service does not say that it has', async () => {
+  const { work, memory, roundsFolder } = await startJob()
+  let updates = 0
+  const network: typeof fetch = async (input, init) => {
+    const { url } = input as Request
+    if (url.endsWith('/selection')) throw new TypeError('fetch failed')
+    const response = await fetch(input, init)
+    if (url.endsWith('/updates') && ++updates === 1) throw new TypeError('fetch failed')
+    return response
+  }
+  await expect(work(counter, network)).rejects.toThrow('No answer from')
+  expect(updates).toBe(2)
+  expect(await readdir(roundsFolder)).toHaveLength(1)
+  await work(counter)
+  expect(await readFile(memory, 'utf8')).toBe('2')
+})
+
 test('a damaged memory is set aside, and the built-in trainer starts without it', async () => {
   const { work, memory, memories, lines } = await startJob('ditto')
   const path = join(await emptyFolder(), 'data.csv')

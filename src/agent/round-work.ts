@@ -6,6 +6,7 @@ import { percent } from '../domain/percent.ts'
 import { exists } from '../platform/files/missing-file.ts'
 import { openFileSink } from '../platform/transfer/file-sink.ts'
 import type { Device, TrainingReport } from '../sdk/device.ts'
+import { NotNeeded, notNeeded } from '../sdk/not-needed.ts'
 import { isTransient } from '../sdk/retry.ts'
 import { reportFor } from '../sdk/round-calls.ts'
 import { takeSecurePart } from '../sdk/secure-part.ts'
@@ -195,7 +196,7 @@ export const describeRound = ({ plan, report, globalModel }: RoundResult): strin
  * Takes part in one round: plan, model, training, update. Everything is kept in the round's folder until it is submitted, so
  * that calling this again after a crash or a long outage continues where it stopped. Failures of this device are reported to
  * the service, so that the round does not wait for it.
- * @throws any error; after a transient one (`isTransient`) or a refused key, the round may be worth another try
+ * @throws NotNeeded, which is no failure, if the round closed with enough updates of others; any error; after a transient one (`isTransient`) or a refused key, the round may be worth another try
  */
 export const workOnRound = async (roundId: string, context: RoundContext): Promise<RoundResult> => {
   const { device, roundsFolder, signal } = context
@@ -210,11 +211,15 @@ export const workOnRound = async (roundId: string, context: RoundContext): Promi
     if (isPassing(error) && (!signal.aborted || (await readFinished(folder)) !== null)) throw error
     // A disk that fails must still be reported.
     await rm(folder, { recursive: true, force: true }).catch(() => undefined)
+    const until = context.now() + 5000
+    const unneeded =
+      signal.reason instanceof NotNeeded ? signal.reason : await notNeeded(device, roundId, error, { until })
+    if (unneeded !== null) throw unneeded
     const roundIsOver = error instanceof ApiError && (error.status === 404 || error.status === 409)
     if (!roundIsOver) {
       const reason = failureReasonOf(error)
       // The error matters more than a failure to report it.
-      await device.reportFailure(roundId, reason, { until: context.now() + 5000 }).catch(() => false)
+      await device.reportFailure(roundId, reason, { until }).catch(() => false)
     }
     throw error
   }

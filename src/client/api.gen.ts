@@ -5543,6 +5543,7 @@ export interface components {
              * @description ISO 8601, UTC
              */
             updated_at: string;
+            warnings: string[];
             model_name: string | null;
         };
         /** @description A rollout with the name of its model */
@@ -7131,7 +7132,7 @@ export interface components {
             offset: number;
         };
         /**
-         * @description absent: it did not fetch the plan in time; another may replace it, but its update is still accepted
+         * @description absent: it did not fetch the plan in time; another may replace it, but its update is still accepted. failed also covers devices that were not needed, as their reason says
          * @enum {string}
          */
         ParticipantState: "selected" | "delivered" | "failed" | "absent";
@@ -7336,7 +7337,8 @@ export interface components {
          *       "step_interval_minutes": 60,
          *       "canary_group_id": null,
          *       "created_at": "2026-03-02T09:00:00.000Z",
-         *       "updated_at": "2026-03-02T09:00:00.000Z"
+         *       "updated_at": "2026-03-02T09:00:00.000Z",
+         *       "warnings": []
          *     }
          */
         Policy: {
@@ -7364,6 +7366,7 @@ export interface components {
              * @description ISO 8601, UTC
              */
             updated_at: string;
+            warnings: string[];
         };
         /** @description The canary compared with the current version */
         PolicyComparison: {
@@ -7401,6 +7404,7 @@ export interface components {
          *           "canary_group_id": null,
          *           "created_at": "2026-03-02T09:00:00.000Z",
          *           "updated_at": "2026-03-02T09:00:00.000Z",
+         *           "warnings": [],
          *           "model_name": "next-word"
          *         }
          *       ]

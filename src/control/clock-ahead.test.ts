@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { createModel } from '../../test/fleet-of-models.ts'
+import { type JobBody, startFleet, startJob, uploadModel } from '../../test/training-fleet.ts'
 import { startWorld } from '../../test/world.ts'
+import { takePart } from '../sdk/take-part.ts'
+import { localEvaluator } from '../sdk/trainers/local-trainer.ts'
 
 it('times that were stored while the clock was ahead are reset once it is right again', async () => {
   const world = await startWorld()
@@ -41,4 +44,58 @@ it('times that were stored while the clock was ahead are reset once it is right 
   expect(await request('GET', `/models/m/rollouts/${rollout.rollout_id}`)).toMatchObject({ percentage: 20 })
   await world.advance(300)
   expect(await request('GET', '/devices/ahead')).toMatchObject({ status: 'inactive' })
+})
+
+it('the steps of a secure round and the waits of jobs that began while the clock was ahead begin once it is right again', async () => {
+  const world = await startWorld()
+  const fleet = await startFleet(world, 3)
+  const { key } = fleet[0]!
+  await uploadModel(world, key)
+  const secure = await startJob(world, key, { rounds: 1, min_devices: 3, target_devices: 3, secure_aggregation: {} })
+  const waiting = (await startJob(world, key, { min_devices: 3, wait_for_devices_seconds: 600 })).body as JobBody
+  const run = (text: string) => sql.raw(text).execute(world.database!.sql)
+  const lead = "interval '30000 days'"
+  await run(`update rounds set started_at = started_at + ${lead}, timeout_at = timeout_at + ${lead}`)
+  await run(`update round_participants set selected_at = selected_at + ${lead}`)
+  await run(`update secure_rounds set deadline_at = deadline_at + ${lead}`)
+  await run(`update training_jobs set waiting_until = created_at + ${lead}, waiting_for = 'devices'
+    where id = '${waiting.id}'`)
+  await world.service.runRetention()
+  const time = world.now().getTime()
+  expect((await run('select deadline_at from secure_rounds')).rows).toEqual([{ deadline_at: new Date(time + 75_000) }])
+  expect((await run('select distinct selected_at from round_participants')).rows).toEqual([
+    { selected_at: world.now() },
+  ])
+  const job = (await world.request('GET', `/api/v1/training/jobs/${waiting.id}`, { key })).body
+  expect(job).toMatchObject({ waiting_until: new Date(time + 600_000).toISOString() })
+  // Nobody sends keys: the first step ends the round after a quarter of its timeout.
+  await world.advance(76)
+  const { id } = secure.body as JobBody
+  const { history } = (await world.request('GET', `/api/v1/training/jobs/${id}`, { key })).body as JobBody
+  expect(history[0]).toMatchObject({ status: 'failed' })
+})
+
+it('the evaluation of a last model that began while the clock was ahead ends once it is right again', async () => {
+  const world = await startWorld()
+  const fleet = await startFleet(world, 2)
+  const { key } = fleet[0]!
+  await uploadModel(world, key)
+  const { id } = (await startJob(world, key, { rounds: 1, min_devices: 2, evaluation_seconds: 60 })).body as JobBody
+  for (const { device, rows, trainer } of fleet) {
+    const { pendingRoundId } = await device.heartbeat()
+    await takePart(device, pendingRoundId!, trainer, { evaluate: localEvaluator(rows) })
+  }
+  await world.service.runDueTasks()
+  const jobNow = async () => (await world.request('GET', `/api/v1/training/jobs/${id}`, { key })).body as JobBody
+  expect(await jobNow()).toMatchObject({ status: 'running', rounds_completed: 1 })
+  const run = (text: string) => sql.raw(text).execute(world.database!.sql)
+  const lead = "interval '30000 days'"
+  await run(`update rounds set evaluation_until = evaluation_until + ${lead}`)
+  await run(`update evaluations set asked_at = asked_at + ${lead}`)
+  await run(`update training_jobs set waiting_until = waiting_until + ${lead}`)
+  await world.service.runRetention()
+  expect(await jobNow()).toMatchObject({ waiting_until: new Date(world.now().getTime() + 60_000).toISOString() })
+  await world.advance(61)
+  await world.service.runDueTasks()
+  expect(await jobNow()).toMatchObject({ status: 'completed' })
 })

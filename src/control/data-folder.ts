@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { ConfigError } from '../config.ts'
 import { asDiskFull } from '../domain/outages.ts'
 import { otherOwnerOf, ownerAdvice } from '../platform/files/folder-owner.ts'
+import { checkKeys } from '../platform/files/key-files.ts'
 import { codeOf, faultOf, makeFolder } from '../platform/files/make-folder.ts'
-import { checkKeys } from '../platform/secrets.ts'
 
 /** Restricts access, because the folder contains keys and weights. A writable folder of another owner stays unchanged. */
 const closeToOthers = async (path: string): Promise<void> => {

@@ -50,8 +50,25 @@ export interface ControlEvents {
   'unbound.adopted': { readonly orgId: string }
   /** A new version of a model was uploaded. */
   'version.added': { readonly modelId: string; readonly orgId: string | null; readonly version: number }
+  /** A model was created; it has no versions yet. */
+  'model.created': { readonly modelId: string; readonly orgId: string | null }
+  /** An alias was created, moved, or deleted: then `version` is null. */
+  'alias.moved': {
+    readonly modelId: string
+    readonly orgId: string | null
+    readonly alias: string
+    readonly version: number | null
+  }
   /** A version is to be converted to another format. */
   'conversion.requested': { readonly modelId: string }
+  /** A version was converted, or cannot be. */
+  'conversion.ended': {
+    readonly modelId: string
+    readonly orgId: string | null
+    readonly version: number
+    readonly format: string
+    readonly state: 'ready' | 'failed'
+  }
   /** A stored file is damaged. */
   'file.damaged': { readonly sha256: string; readonly damage: string }
   /** A damaged file was repaired. */

@@ -36,6 +36,8 @@ export interface Caller {
   readonly rateKeyId?: string
   /** The browser's session. Under open enrollment, a session opened without a key uses its own id as `keyId`. */
   readonly sessionId?: string
+  /** The SHA-256 of the token that the request had: a session keeps its id when its token is replaced. */
+  readonly sessionHash?: string
   /** For a session that a person opened with their own key: the id of that key, with which the session ends. */
   readonly openedBy?: string
   /** The person who signed in or owns the key; absent for keys of programs and devices. */

@@ -1,6 +1,8 @@
 // Reasons why devices failed in a round, either from the service or from the device itself.
 
 export const NOT_DELIVERED = 'Had not submitted an update when the round closed.'
+/** Of a device that over-selection drew in addition; no failure. */
+export const NOT_NEEDED = 'Not needed: enough other devices had submitted an update.'
 export const NOT_DELIVERED_IN_TIME = 'Had not submitted an update when the round timed out.'
 /** Why an asynchronous job drops a device whose update would be too stale. */
 export const TOO_OLD = 'The job continued without this device: its model is too old.'
@@ -23,6 +25,7 @@ export const withoutDevicesWords = (reason: string): string => reason.replace(ne
 
 const OF_SERVICE = [
   NOT_DELIVERED,
+  NOT_NEEDED,
   NOT_DELIVERED_IN_TIME,
   TOO_OLD,
   /^'[^']*' is no longer a member of the federation\.$/,

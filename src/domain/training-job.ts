@@ -101,6 +101,8 @@ export interface JobSettings {
   readonly modelVersion?: number
   /** Its model and updates are raw float32 vectors. */
   readonly rawVector?: true
+  /** Its model belongs to another organization: rounds may distribute it only while it is shared with the job's. */
+  readonly sharedModel?: true
   /** Rounds completed when it was last extended; `stopWhen` considers only later ones. */
   readonly extendedAfter?: number
 }

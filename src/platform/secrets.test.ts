@@ -3,7 +3,8 @@ import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../test/databases.ts'
-import { checkKeys, createSecrets, createSigner } from './secrets.ts'
+import { checkKeys } from './files/key-files.ts'
+import { createSecrets, createSigner } from './secrets.ts'
 
 it('decrypts what it encrypted, and explains problems with the key', async () => {
   const dataDir = await emptyFolder()

@@ -16,6 +16,7 @@ export type {
 } from './device.ts'
 export { createDevice } from './device-client.ts'
 export { type DownloadSink, type MemorySink, memorySink } from './download.ts'
+export { NotNeeded } from './not-needed.ts'
 export { isTransient } from './retry.ts'
 export { type SecureMemory, type SecureOptions, type SecureUpdate, takeSecurePart } from './secure-part.ts'
 export {

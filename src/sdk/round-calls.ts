@@ -4,7 +4,7 @@ import type { CallOptions, Device, TrainingReport } from './device.ts'
 import { type DownloadSink, downloadOnce, memorySink } from './download.ts'
 import { evaluationBody, evaluationCalls } from './evaluation-calls.ts'
 import { multipart } from './multipart.ts'
-import { retrying } from './retry.ts'
+import { isTransient, retrying } from './retry.ts'
 import { policyOf, type Transport } from './transport.ts'
 import { type Plan, planOf, reasonOf } from './wire.ts'
 
@@ -68,6 +68,13 @@ const statusCalls = (transport: Transport): Pick<RoundCalls, 'roundStatus' | 'is
 export const roundCalls = (transport: Transport, clockLeadMs: () => number): RoundCalls => {
   const { runtime } = transport
   const status = statusCalls(transport)
+
+  /** @throws if that is unknown for now: a refusal in its place would mean that the update is lost */
+  const hasArrived = (roundId: string, options: CallOptions): Promise<boolean> =>
+    status.isDelivered(roundId, options).catch((error: unknown) => {
+      if (error instanceof ApiError && error.status !== 401 && !isTransient(error)) return false
+      throw error
+    })
 
   /** Downloads one of the round's files, within the round's time. */
   const fetchFile = async (
@@ -165,8 +172,7 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
         // An earlier attempt may have arrived although its response was lost; that update counts, so this is success. A service
         // that refuses early may also cut off the upload before its response can be read.
         const mayHaveArrived = isConflict(error) || error instanceof NetworkError
-        if (mayHaveArrived && (await status.isDelivered(roundId, options).catch(() => false)))
-          return { updateId: null, alreadyKept: true }
+        if (mayHaveArrived && (await hasArrived(roundId, options))) return { updateId: null, alreadyKept: true }
         throw error
       }
     },

@@ -2,6 +2,7 @@ import { ApiError } from '../client/client.ts'
 import { errorMessage } from '../domain/error-message.ts'
 import type { CallOptions, Device, EvaluationReport, Submission, TrainingReport } from './device.ts'
 import { memorySink } from './download.ts'
+import { notNeeded } from './not-needed.ts'
 import { requireUpdate } from './require-update.ts'
 import { isTransient } from './retry.ts'
 import { reportFor } from './round-calls.ts'
@@ -40,7 +41,8 @@ export interface TakenPart extends LocalUpdate {
 
 /**
  * Takes a device's whole part in a round, in memory: plan, model, training, update. If the device cannot do its part, reports
- * the reason and throws the error. Transient errors (`isTransient`) are only thrown, and the round may be tried again.
+ * the reason and throws the error. Transient errors (`isTransient`) are only thrown, and the round may be tried again. Throws
+ * NotNeeded, which is no failure, if the round closed with enough updates of other devices.
  */
 export const takePart = async (
   device: Device,
@@ -69,6 +71,8 @@ export const takePart = async (
     await update.delivered?.()
     return { ...update, plan, submission }
   } catch (error) {
+    const unneeded = await notNeeded(device, roundId, error, options)
+    if (unneeded !== null) throw unneeded
     // An unreachable service cannot receive a report. The error matters more than whether it was reported.
     if (!isTransient(error)) await device.reportFailure(roundId, errorMessage(error)).catch(() => false)
     throw error

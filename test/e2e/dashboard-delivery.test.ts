@@ -194,6 +194,12 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     const row = lineage.getByRole('listitem').filter({ hasText: /^Upload1\.0\.0/ })
     await row.getByRole('link', { name: 'rollout to 59%' }).waitFor()
     expect(await lineage.getByText('2.0.0', { exact: true }).count()).toBe(0)
+    const variants = ['2.0.0', '7.0.0'].map((version) => ({ name: version, model_id, version, allocation: 0.5 }))
+    const { id } = await send('POST', '/experiments', { name: 'old-or-new', variants })
+    await send('POST', `/experiments/${id}/start`)
+    const tried = lineage.getByRole('listitem').filter({ hasText: /^Upload2\.0\.0/ })
+    await tried.getByRole('link', { name: 'experiment old-or-new, to 50%' }).waitFor({ timeout: 20_000 })
+    await send('POST', `/experiments/${id}/cancel`, { reason: 'done' })
 
     await send('PUT', `/models/${model_id}/rollouts/${rollout_id}/percentage`, { percentage: 100 })
     for (const { device } of devices) await device.reportAssignment(rollout_id!, { state: 'active', version: '1.0.0' })

@@ -166,4 +166,32 @@ describe.skipIf(!hasBrowser())('the page of a device', () => {
     isLimited = false
     await link(401).waitFor()
   })
+
+  it('is in a long list even if it was registered shortly before the next page was loaded', async () => {
+    const world = await startWorld({ webFolder })
+    for (let number = 0; number < 60; number++) {
+      await world.register(`n${number}`)
+      await world.advance(1)
+    }
+    const tab = await openDashboard(world.baseUrl)
+    const { page } = tab
+    await page.getByText('Live', { exact: true }).waitFor()
+    const nextPage = '**/api/v1/fleet/devices?*after=*'
+    const link = (name: string) => page.getByRole('link', { name, exact: true })
+    // Takes longer than the list waits before it is refetched.
+    await page.route(nextPage, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 4000))
+      await route.continue()
+    })
+    await tab.visit('/devices?sort=created&desc=true')
+    await link('n59').waitFor()
+    await world.register('new')
+    // Until the page has received the event.
+    await page.waitForTimeout(1000)
+    const next = page.waitForRequest(nextPage)
+    await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight))
+    await next
+    await link('new').waitFor({ timeout: 20_000 })
+    await link('n0').waitFor()
+  })
 })

@@ -108,6 +108,16 @@ def test_a_key_that_cannot_be_replaced_is_kept_and_tried_again(
     assert [line.levelname for line in caplog.records] == ["INFO", "WARNING"]
 
 
+def test_a_device_that_is_erased_while_its_heartbeat_is_held_is_treated_like_one_whose_key_is_refused(
+    fleet: Fleet, bad_network: Callable[[Fault], Proxy], caplog: pytest.LogCaptureFixture
+) -> None:
+    gone = '404 {"error": "not_found", "message": "The device does not exist.", "status_code": 404}'
+    proxy = bad_network(lambda method, path, before: gone if path.endswith("/heartbeat") and before == 1 else None)
+    fleet.add("erased", no_training, url=proxy.url)
+    until(lambda: sum(path.endswith("/heartbeat") for _, path, _ in proxy.asked) > 3, "heartbeats after the erasure")
+    assert "Registering again is not possible" in caplog.text
+
+
 def test_a_status_that_is_not_from_the_service_costs_no_key(
     service: Service, fleet: Fleet, bad_network: Callable[[Fault], Proxy]
 ) -> None:

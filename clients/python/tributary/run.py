@@ -82,7 +82,8 @@ def run(
                     loop.device = device
                     return loop.serve(device)
                 except TributaryError as error:
-                    if error.status == 401 and api_key is None and loop.device is not None:
+                    # A heartbeat that is held while the device is erased gets a 404.
+                    if error.status in (401, 404) and api_key is None and loop.device is not None:
                         _replace_key(loop.device, state, enrollment, told)
                     elif error.is_passing:
                         log.warning("%s", error)
@@ -101,7 +102,10 @@ def run(
 
 def _replace_key(device: Device, state: State, enrollment: Mapping[str, Any], told: set[str]) -> None:
     """For a key that the service refuses: `sign_in` then loads the new key, or the old one again."""
-    refused = f"The service refuses the key of {device.device_id}: it was revoked, or the service was reinstalled."
+    refused = (
+        f"The service refuses the key of {device.device_id}: it was revoked, the device was erased, or the service was "
+        "reinstalled."
+    )
     try:
         register_again(device, state, **enrollment)
         log.warning("%s Registered again.", refused)

@@ -3,9 +3,12 @@ import type { Session } from '../session.ts'
 
 type Shell = 'bash' | 'zsh' | 'fish'
 
-/** Each script calls `svc __complete` with the words so far; the last one is the word to complete. */
+/**
+ * Each script calls `svc __complete` with the words so far; the last one is the word to complete. If it was completed in part, it
+ * contains the shell's quoting, which is removed.
+ */
 const SCRIPTS: Readonly<Record<Shell, string>> = {
-  // bash inserts completions as they are, and devices choose their names. A word completed in part contains backslashes.
+  // bash inserts completions as they are, and devices choose their names.
   bash: `_svc() {
   local name quoted
   local words=("\${COMP_WORDS[@]:1:COMP_CWORD}")
@@ -22,14 +25,16 @@ complete -F _svc svc
   zsh: `#compdef svc
 _svc() {
   local -a found
-  found=(\${(f)"$(svc __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)"})
+  found=(\${(f)"$(svc __complete -- "\${(@Q)words[2,CURRENT]}" 2>/dev/null)"})
   if (( \${#found} )); then compadd -a found; else _files; fi
 }
 compdef _svc svc
 `,
   fish: `function __svc_complete
-  set -l words (commandline -opc) (commandline -ct)
-  svc __complete -- $words[2..-1] 2>/dev/null
+  set -l words (commandline -opc)
+  set -l typed (commandline -ct)
+  set -l plain (string unescape -- $typed); or set plain $typed
+  svc __complete -- $words[2..-1] "$plain" 2>/dev/null
 end
 complete -c svc -a '(__svc_complete)'
 `,

@@ -116,6 +116,18 @@ describe('ONNX', () => {
     expect(plain).toMatchObject({ exitCode: 1, stdout: expect.stringMatching(/onnxruntime: +no: Frobnicate/) })
   })
 
+  it.each([
+    [6, 'Export it with a newer one.'],
+    [27, 'Export it with an older one.'],
+  ])('does not run with operator set %i, which onnxruntime does not support', async (opset, advice) => {
+    const graph = graphBuilder('sum')
+    const inputs = ['a', 'b'].map((name) => graph.input(name, 'f32', [2]))
+    graph.output('y', graph.node('Add', inputs), 'f32', [2])
+    const bytes = writeOnnx({ ...graph.build(), opsets: { '': opset } })
+    const { stdout } = await check(['sum.onnx', '-d', 'pi-4'], { name: 'sum.onnx', bytes })
+    expect(stdout).toContain(`no. It uses operator set ${opset}; onnxruntime supports 7 to 26. ${advice}`)
+  })
+
   it('reads Upsample of old operator sets, whose scales are an attribute', async () => {
     const graph = graphBuilder('old')
     const scales = { scales: floats([1, 1, 2, 2]) }

@@ -118,8 +118,10 @@ const pick = async (
 ): Promise<Row> => {
   const { id, name } = LISTS[kind]
   const exact = rows.filter((row) => row[id] === text.toLowerCase() || (name !== null && String(row[name]) === text))
-  if (new Set(exact.map((row) => row.org_id)).size > 1) {
-    const ids = exact.map((row) => `${row[id]} (of ${row.org_id})`).join(', ')
+  // Integrations of one organization may have the same name; pages of a growing list may repeat a row.
+  const found = new Map(exact.map((row) => [row[id], row.org_id]))
+  if (found.size > 1) {
+    const ids = [...found].map(([each, org]) => (org == null ? each : `${each} (of ${org})`)).join(', ')
     throw new Failure(`There are several ${kind}s '${text}': ${ids}.`, { advice: 'Use its id instead.' })
   }
   if (exact[0] !== undefined) return exact[0]

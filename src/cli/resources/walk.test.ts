@@ -155,6 +155,29 @@ it("as JSON, a list is one object with all its rows, and everything else is the 
   expect(await json('rollouts list')).toEqual({ rollouts: [], total: 0 })
 })
 
+it('a name that several integrations have is refused, with their ids', async () => {
+  const { svc } = await startFleet(1)
+  const create = async () => {
+    const { stdout } = await svc(
+      'integrations',
+      'create',
+      '--type',
+      'webhook',
+      '--endpoint',
+      'http://127.0.0.1:9',
+      '--json',
+    )
+    return (JSON.parse(stdout) as { id: string }).id
+  }
+  const ids = [await create(), await create()]
+  expect(await svc('integrations', 'delete', 'webhook', '--yes')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: `svc: There are several integrations 'webhook': ${ids.join(', ')}.\nUse its id instead.\n`,
+  })
+  expect(await svc('integrations', 'show', ids[1]!)).toMatchObject({ exitCode: 0 })
+})
+
 it('a receiver that refuses a sample without a reason is reported in a whole sentence', async () => {
   const { svc } = await startFleet(1)
   const server = createServer((_request, response) => void response.writeHead(500).end()).listen(0, '127.0.0.1')

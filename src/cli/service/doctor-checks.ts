@@ -1,10 +1,10 @@
-import { createPrivateKey } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sizeWords } from '../../domain/sizes.ts'
 import { allEngines } from '../../inference/engines/installed-engines.ts'
+import { checkKey, KEY_FILES } from '../../platform/files/key-files.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { packageVersion } from '../package-version.ts'
@@ -21,7 +21,7 @@ const NO_BYTES = 500e6
 
 const ok = (check: string, found: string): Finding => ({ check, state: 'ok', found, advice: null })
 const warn = (check: string, found: string, advice: string): Finding => ({ check, state: 'warn', found, advice })
-const fail = (check: string, found: string, advice: string): Finding => ({ check, state: 'fail', found, advice })
+const fail = (check: string, found: string, advice: string | null): Finding => ({ check, state: 'fail', found, advice })
 
 /** isAtLeast('22.1.0', '20.19') is true. Compares major and minor versions. */
 const isAtLeast = (version: string, least: string): boolean => {
@@ -67,29 +67,21 @@ const engines = async ({ io }: Session): Promise<readonly Finding[]> => {
 const dataFolder = ({ home, io }: Session): string =>
   resolve(io.cwd, io.env.SERVICE_DATA_DIR || join(home.folder, 'data'))
 
-const KEY_FILES = [
-  { name: 'secrets.key', expected: '32 bytes', isValid: (bytes: Buffer) => bytes.length === 32 },
-  { name: 'audit.key', expected: 'an Ed25519 private key in PEM', isValid: (bytes: Buffer) => isSigningKey(bytes) },
-]
-
-const isSigningKey = (bytes: Buffer): boolean => {
-  try {
-    return createPrivateKey(bytes).asymmetricKeyType === 'ed25519'
-  } catch {
-    return false
-  }
-}
-
 /** The service creates missing keys when it needs them; another user's cannot be checked. */
 const keyFiles = (session: Session): readonly Finding[] =>
-  KEY_FILES.flatMap(({ name, expected, isValid }) => {
+  KEY_FILES.flatMap((name) => {
     const path = join(dataFolder(session), name)
+    let content: Buffer
     try {
-      return isValid(readFileSync(path))
-        ? []
-        : [fail('Key file', `${path} must contain ${expected}`, 'Restore it from a backup.')]
+      content = readFileSync(path)
     } catch {
       return []
+    }
+    try {
+      checkKey(name, path, content)
+      return []
+    } catch (error) {
+      return [fail('Key file', (error as Error).message, null)]
     }
   })
 

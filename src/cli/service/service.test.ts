@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { startWorld } from '../../../test/world.ts'
+import { checkKeys } from '../../platform/files/key-files.ts'
 import { startFleet } from '../delivery/fleet.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { Interrupted } from '../io.ts'
@@ -120,6 +121,10 @@ it('doctor reports problems with advice and exits with 1', async () => {
   expect(await states({ SERVICE_DATA_DIR })).not.toHaveProperty('Key file')
   await writeFile(join(SERVICE_DATA_DIR, 'audit.key'), 'short')
   expect(await states({ SERVICE_DATA_DIR })).toMatchObject({ 'Key file': 'fail' })
+  // The service refuses to start with the same words.
+  const refusal = await checkKeys(SERVICE_DATA_DIR).catch((error: Error) => error.message)
+  const { stdout } = await runInProcess(['doctor'], { env: { ...env, SERVICE_DATA_DIR }, now: world.now })
+  expect(stdout).toContain(refusal)
 })
 
 it('doctor says why the latest backup failed', async () => {

@@ -56,9 +56,9 @@ const create = (context: Context) => {
   const orgs = createOrgsService(context, { settings })
   const sessions = createSessionsService(context, {
     keys,
-    endLogins: async (tx, personId) => {
-      await login.endOf(tx, personId)
-      await deviceLogins.endOf(tx, personId)
+    endLogins: async (tx, sessionId) => {
+      await login.endOf(tx, sessionId)
+      await deviceLogins.endOf(tx, sessionId)
     },
   })
   const signer = createSigner(config.dataDir)

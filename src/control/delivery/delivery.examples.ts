@@ -197,6 +197,7 @@ export const examples = {
     canary_group_id: null,
     created_at: times.created,
     updated_at: times.created,
+    warnings: [],
   },
   policyList: {
     policies: [
@@ -207,6 +208,7 @@ export const examples = {
         canary_group_id: null,
         created_at: times.created,
         updated_at: times.created,
+        warnings: [],
         model_name: 'next-word',
       },
     ],

@@ -7,7 +7,6 @@ import { assignmentsRoutes } from './assignments/assignments.routes.ts'
 import { createAssignmentsService } from './assignments/assignments.service.ts'
 import { createDeliveryPlans } from './assignments/delivery-plans.service.ts'
 import { createReportedPlans } from './assignments/reported-plans.service.ts'
-import { reportsStore } from './assignments/reports.store.ts'
 import { deploymentsRoutes } from './deployments/deployments.routes.ts'
 import { createDeploymentsService } from './deployments/deployments.service.ts'
 import { deploymentsStore } from './deployments/deployments.store.ts'
@@ -66,9 +65,7 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
     async beforeErasure(tx, { id, orgId }) {
       await redactReasons(tx, id)
       const planIds = new Set([...(await leaveDeployments(tx, id)), ...(await activeRolloutsOf(tx, orgId))])
-      if (planIds.size === 0) return
-      await reportsStore.markReported(tx, [...planIds])
-      await events.publish(tx, 'assignments.reported', { planIds })
+      await assignments.recheck(tx, planIds)
     },
   })
   const experiments = createExperimentsService(context, { plans, models, groups })

@@ -91,6 +91,27 @@ it('a job cannot continue from a model that is no longer shared', async () => {
   })
 })
 
+it('a job that waited while its model was unshared ends before any device gets the model', async () => {
+  const { world, admin, send, id, acme, beta, modelId, share } = await openShop()
+  const floats = new Uint8Array(new Float32Array([1, 2]).buffer)
+  await world.request('POST', `/api/v1/models/${modelId}/versions/upload`, { key: acme, body: formOf(floats) })
+  await share(acme, modelId)
+  const job = { model: modelId, rounds: 1, min_devices: 1, target_devices: 1, federation_id: id }
+  const path = `/training/jobs/${(await send(beta, 'POST', '/training/jobs', job)).body.id}`
+  expect(await send(beta, 'GET', path)).toMatchObject({ body: { status: 'pending', history: [] } })
+  await send(acme, 'DELETE', `/federations/${id}/models/${modelId}`)
+  await send(acme, 'POST', '/devices/register', { device_id: 'd' })
+  await world.service.runDueTasks()
+  const reason =
+    `The model that the job's next round would distribute (${modelId}) is no longer shared with 'beta'. Start another job with a ` +
+    'model of your own, or resume this one once the model is shared again.'
+  const ended = { status: 'failed', ended_by: 'cannot_start', reason, history: [] }
+  expect(await send(beta, 'GET', path)).toMatchObject({ body: ended })
+  expect(await send(admin, 'POST', `${path}/resume`, {})).toMatchObject({ status: 409, body: { message: reason } })
+  await share(acme, modelId)
+  expect(await send(beta, 'POST', `${path}/resume`, {})).toMatchObject({ status: 200, body: { status: 'running' } })
+})
+
 it('a shared model can be changed only by its own organization', async () => {
   const { world, send, acme, beta, modelId, share } = await openShop()
   await share(acme, modelId)

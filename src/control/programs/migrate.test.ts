@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { chmod, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder, freshDataDir, freshPostgresUrl, hasPostgres } from '../../../test/databases.ts'
@@ -14,6 +15,7 @@ import { noSwift, SWIFT_KEYS, startSwift } from '../../../test/swift.ts'
 import { readConfig } from '../../config.ts'
 import { parseStorageUrl, type StorageLocation } from '../../domain/storage-location.ts'
 import { unpackFolder } from '../../platform/db/embedded/template.ts'
+import { openDatabase } from '../../platform/db/open.ts'
 import { createControlPlane } from '../app.ts'
 
 const RELEASE = new URL('../../../test/fixtures/releases/1.0.0/', import.meta.url)
@@ -130,6 +132,27 @@ it.skipIf(!hasPostgres())(
       exitCode: 1,
       stderr: expect.stringContaining('The target has tables already (analytics_queries,'),
     })
+  },
+)
+
+it.skipIf(!hasPostgres())(
+  'names a missing file of a version, and no upload that was killed (skipped without PostgreSQL)',
+  async () => {
+    const dataDir = `${await emptyFolder()}/data`
+    await unpackFolder(await readFile(new URL('data-folder.br', RELEASE)), dataDir)
+    const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+    const database = await openDatabase({ url: null, dataDir, log })
+    // Recorded before its bytes are in place.
+    await sql`insert into blobs (sha256, size, touched_at) values (${'ab'.repeat(32)}, 4, now())`.execute(database.sql)
+    await database.close()
+    const [folder] = await readdir(join(dataDir, 'blobs', 'sha256'))
+    const [missing] = await readdir(join(dataDir, 'blobs', 'sha256', folder!))
+    await rm(join(dataDir, 'blobs', 'sha256', folder!, missing!))
+    const argv = ['migrate', '--to', await freshPostgresUrl('template1'), '--data-dir', dataDir, '--json']
+    const { exitCode, stdout, stderr } = await runBuilt(argv)
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 })
+    expect(stderr.match(/The stored file .*/g)).toEqual([`The stored file ${missing} is damaged or missing.`])
+    expect(JSON.parse(stdout)).toMatchObject({ damaged_files: 1 })
   },
 )
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { cp, mkdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { ConfigError } from '../../config.ts'
+import { type Config, ConfigError } from '../../config.ts'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
 import { parseStorageUrl } from '../../domain/storage-location.ts'
 import type { BlobStore } from '../../platform/blobs/blob-store.ts'
@@ -11,6 +11,8 @@ import { moveDatabase } from '../../platform/db/moving/move-database.ts'
 import { type Database, openDatabase } from '../../platform/db/open.ts'
 import { StartError } from '../../platform/db/start-error.ts'
 import { otherOwnerOf } from '../../platform/files/folder-owner.ts'
+import { createParts } from '../app.ts'
+import { openContext } from '../context.ts'
 import { listStoredFiles } from '../operations/backups/stored-files.service.ts'
 import { openStorage } from '../storage.ts'
 import type { ProgramOptions } from './program-options.ts'
@@ -69,6 +71,22 @@ const checkFiles = async (database: Database, from: BlobStore, to: BlobStore | n
     }
   }
   return damaged
+}
+
+/** Returns those that something refers to. The others were being uploaded when the service was killed, and have no bytes. */
+const referencedIn = async (target: Database, files: readonly string[], config: Config): Promise<readonly string[]> => {
+  if (files.length === 0) return []
+  const database = { ...target, close: async () => undefined }
+  const context = await openContext({ ...config, logLevel: 'error' }, { database })
+  try {
+    const { catalog } = createParts(context)
+    const referenced: string[] = []
+    for (const sha256 of files) if (await catalog.files.isReferenced(sha256)) referenced.push(sha256)
+    return referenced
+  } finally {
+    await context.closeAccounting()
+    await context.close()
+  }
 }
 
 /** Returns the URL with its password hidden. */
@@ -135,7 +153,7 @@ export const migrate = async ({ config, text, result, progress }: ProgramOptions
         const elsewhere = storage === null ? null : await openStorage({ ...config, dataDir: scratch, storage }, TARGET)
         // Any request: it fails before the rows are copied if the storage does not respond.
         await elsewhere?.blobs.has(fingerprint)
-        let damaged: readonly string[] = []
+        let unreadable: readonly string[] = []
         const moved = await moveDatabase(source.sql, target, {
           fingerprint,
           migrations: MIGRATIONS,
@@ -143,10 +161,11 @@ export const migrate = async ({ config, text, result, progress }: ProgramOptions
           beforeEnd: async () => {
             progress(storage === null ? 'Hashing the stored files' : `Copying the stored files to ${text('storage')}`)
             const { blobs } = await openStorage(config)
-            damaged = await checkFiles(source, blobs, elsewhere?.blobs ?? null)
+            unreadable = await checkFiles(source, blobs, elsewhere?.blobs ?? null)
             for (const each of [blobs, elsewhere?.blobs]) await each?.close()
           },
         })
+        const damaged = await referencedIn(target, unreadable, { ...config, dataDir: scratch })
         for (const sha256 of damaged) progress(`The stored file ${sha256} is damaged or missing.`)
         result(
           { ...moved, damaged_files: damaged.length },

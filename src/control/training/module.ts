@@ -192,7 +192,7 @@ export const training: Module<Training, Earlier> = {
       // Secure rounds come first, because they know better which of their devices did not do their part.
       run: () => runEach(secureRounds.tick, due.tick),
     },
-    { name: 'round-times', everyMs: HOUR_MS, run: due.resetTimesAhead },
+    { name: 'round-times', everyMs: HOUR_MS, run: () => runEach(due.resetTimesAhead, jobs.resetTimesAhead) },
     // A separate task, because aggregating a large model takes minutes and must not delay any round's deadline.
     { name: 'aggregation', everyMs: 1000, wakeOn: { 'round.collected': true }, run: aggregationQueue.run },
     {

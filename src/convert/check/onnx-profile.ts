@@ -5,7 +5,8 @@ import type { Runtime } from './device-profiles.ts'
 import { countsOf, type Lifetime, type ModelProfile, peakBytes, type RuntimeSupport } from './model-profile.ts'
 import { ONNXRUNTIME_OPERATORS } from './onnxruntime-operators.ts'
 
-/** onnxruntime 1.30. */
+/** The operator sets that onnxruntime 1.30 guarantees. It runs some operators of older ones, but not Add or Gemm. */
+const MIN_OPSET = 7
 const MAX_OPSET = 26
 
 /** `inputShape` is the shape of the first input; other open sizes are 1. */
@@ -85,17 +86,19 @@ const onnxruntimeSupport = (model: OnnxModel): RuntimeSupport => {
   const unknown = withInner(model.graph.nodes).filter(
     ({ domain, type }) => ONNXRUNTIME_OPERATORS.get(domain)?.has(type) !== true,
   )
-  const opset = model.opsets[''] ?? 0
+  const opset = model.opsets[''] ?? MIN_OPSET
   const names = unknown.map(({ domain, type }) => (domain === '' ? type : `${domain}::${type}`))
   const unsupportedOperators = Object.keys(countsOf(names))
-  const isNew = opset > MAX_OPSET
+  const [isOld, isNew] = [opset < MIN_OPSET, opset > MAX_OPSET]
+  const supported = `onnxruntime supports ${MIN_OPSET} to ${MAX_OPSET}`
   return {
     runtime: 'onnxruntime',
-    isSupported: unsupportedOperators.length === 0 && !isNew,
+    isSupported: unsupportedOperators.length === 0 && !isOld && !isNew,
     unsupportedOperators,
-    note: isNew
-      ? `It uses operator set ${opset}; onnxruntime knows up to ${MAX_OPSET}. Export it with an older one.`
-      : null,
+    note:
+      isOld || isNew
+        ? `It uses operator set ${opset}; ${supported}. Export it with ${isOld ? 'a newer' : 'an older'} one.`
+        : null,
   }
 }
 

@@ -6,8 +6,8 @@ import { type GraphBuilder, graphBuilder } from '../onnx/graph-builder.ts'
 import { int, type OnnxModel } from '../onnx/model.ts'
 import { tensorOf } from '../onnx/tensors.ts'
 import { decodeMessage } from '../protobuf/message.ts'
-import { type Layer, list, num, part } from './documented-layer.ts'
-import { DOCUMENTED } from './documented-layers.ts'
+import { type Layer, list, num, part } from './layer-rule.ts'
+import { LAYER_RULES } from './layer-rules.ts'
 import { coremlModel } from './schema.ts'
 import type { Message } from './schema-fields.ts'
 
@@ -17,7 +17,7 @@ export const COREML_COMPUTED =
 
 const addLayer = (layer: Message, values: Map<string, string>, graph: GraphBuilder): void => {
   const [given, made] = [layer.input, layer.output].map((names) => (names ?? []) as readonly string[])
-  const kind = Object.keys(DOCUMENTED).find((name) => layer[name] !== undefined)
+  const kind = Object.keys(LAYER_RULES).find((name) => layer[name] !== undefined)
   if (kind === undefined) throw badRequest('it is of a type that is not computed here')
   const inputs = given!.map((name) => {
     const value = values.get(name)
@@ -31,7 +31,7 @@ const addLayer = (layer: Message, values: Map<string, string>, graph: GraphBuild
       Array.from({ length: count }, () => `#${type}`),
       attributes,
     )
-  const results = ownEntry(DOCUMENTED, kind)!({
+  const results = ownEntry(LAYER_RULES, kind)!({
     p: part(layer[kind]),
     x: inputs[0] ?? '',
     inputs,

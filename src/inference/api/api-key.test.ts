@@ -18,7 +18,7 @@ afterAll(async () => {
   await engine.close()
 })
 
-test('with a key, every route under /v1 requires it in either header, and health stays public', async () => {
+test('with a key, every route under /v1 and the metrics require it in either header, and health stays public', async () => {
   const status = async (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     (await fetch(server.url + path, { headers, method })).status
   const routes = [
@@ -36,8 +36,10 @@ test('with a key, every route under /v1 requires it in either header, and health
     await status('/v1/models', { authorization: `Basic ${KEY}` }),
     await status('/v1/models', { authorization: `Bearer ${KEY}` }),
     await status('/v1/models', { 'x-api-key': KEY }),
+    await status('/metrics'),
+    await status('/metrics', { authorization: `Bearer ${KEY}` }),
     await status('/health'),
-  ]).toEqual([401, 401, 401, 200, 200, 200])
+  ]).toEqual([401, 401, 401, 200, 200, 401, 200, 200])
 })
 
 test('the official clients report a wrong key as an authentication error', async () => {

@@ -11,11 +11,12 @@ const keysIn = ({ authorization, 'x-api-key': own }: IncomingHttpHeaders): reado
   return [bearer, own].filter((key) => typeof key === 'string')
 }
 
-/** Requires the key on every route under /v1. The comparison takes constant time. */
+/** Requires the key on every route under /v1, and on /metrics. The comparison takes constant time. */
 export const requireKey = (app: App, apiKey: string): void => {
   const expected = digest(apiKey)
   app.addHook('onRequest', (request, _reply, done) => {
-    if (!request.routeOptions.url?.startsWith('/v1/')) return done()
+    const { url } = request.routeOptions
+    if (!url?.startsWith('/v1/') && url !== '/metrics') return done()
     const keys = keysIn(request.headers)
     if (keys.some((key) => timingSafeEqual(digest(key), expected))) return done()
     const what = keys.length === 0 ? 'This server requires an API key' : 'That is not the API key of this server'

@@ -28,6 +28,8 @@ import { transcriptionRoutes } from './transcriptions.routes.ts'
 /** About half a million tokens of English. A request that announces more is refused before its body is read. */
 const JSON_LIMIT = 2 * 1024 * 1024
 const QUEUE_TIMEOUT_MS = 120_000
+/** Requests that count tokens may wait even without a queue, because each takes milliseconds. */
+const MIN_COUNT_QUEUE = 64
 const STALL_LIMITS: StallLimits = { bodyStallMs: 20_000, minBytes: 1024, readStallMs: 60_000, lingerMs: 5_000 }
 
 export interface InferenceServerOptions {
@@ -45,7 +47,7 @@ export interface InferenceServerOptions {
   /** How many requests may wait for each engine; with 0, a request that cannot start at once is refused. */
   readonly maxQueue: number
   readonly queueTimeoutMs?: number
-  /** The key that every route under /v1 requires; null for none. */
+  /** The key that every route under /v1, and /metrics, requires; null for none. */
   readonly apiKey?: string | null
   /** Requests that name no format get JSON. */
   readonly jsonMode?: boolean
@@ -122,11 +124,9 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
     (_request: FastifyRequest, bytes: Buffer) => parseBody(bytes),
   )
 
-  const admissions = createAdmissions({
-    maxQueue,
-    timeoutMs: options.queueTimeoutMs ?? QUEUE_TIMEOUT_MS,
-    now: () => performance.now(),
-  })
+  const queue = { maxQueue, timeoutMs: options.queueTimeoutMs ?? QUEUE_TIMEOUT_MS, now: () => performance.now() }
+  const admissions = createAdmissions(queue)
+  const counts = createAdmissions({ ...queue, maxQueue: Math.max(maxQueue, MIN_COUNT_QUEUE) }, () => 1)
   measureQueues(metrics.registry, models, admissions)
   const schemas = createSchemaCompiler()
   app.addHook('onClose', schemas.close)
@@ -136,6 +136,7 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
     route,
     compress,
     admissions,
+    counts,
     schemas,
     metrics: createChatMetrics(metrics.registry),
     now: Date.now,

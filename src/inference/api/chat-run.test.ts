@@ -38,7 +38,7 @@ const runBesideAnother = async (content: string, use: (run: ChatRun) => Promise<
   const admission = admissions.of(engine)
   const { signal } = new AbortController()
   const [other] = await Promise.all(admission.enter(1, signal))
-  const deps = { models: singleModel(engine, 0), route: null, compress: null, admissions, schemas }
+  const deps = { models: singleModel(engine, 0), route: null, compress: null, admissions, counts: admissions, schemas }
   const failure = await runChat(deps, request(content), signal, use).catch((error: Error) => error.message)
   const left = [admission.busy(), admission.waiting()]
   other!.release()

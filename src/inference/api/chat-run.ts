@@ -74,6 +74,8 @@ export interface ChatDeps {
   readonly route: Route | null
   readonly compress: Compress | null
   readonly admissions: Admissions
+  /** For counting tokens. */
+  readonly counts: Admissions
   readonly schemas: SchemaCompiler
 }
 
@@ -194,15 +196,34 @@ export const openModel = async (
   return { lease: await models.open(model, signal), routed: reason }
 }
 
+/** Engines do nothing else while they count tokens: one request at a time does, so that replies continue in between. */
+export const whileCounting = async <T>(
+  { counts }: Pick<ChatDeps, 'counts'>,
+  engine: Engine,
+  signal: AbortSignal,
+  use: () => Promise<T>,
+): Promise<T> => {
+  const slot = await counts.of(engine).enter(1, signal)[0]!
+  try {
+    return await use()
+  } finally {
+    slot.release()
+  }
+}
+
 /** Leaves chats with functions unchanged, because calls and their results belong together. */
 const compressed = async (
-  compress: Compress | null,
+  deps: ChatDeps,
   { messages, toolUse }: ChatCompletionRequest,
   { engine }: Lease,
+  signal: AbortSignal,
 ) => {
+  const { compress } = deps
+  const { countTokens } = engine
   const calls = toolUse !== null || messages.some(({ role }) => role === 'tool')
-  if (compress === null || engine.countTokens === undefined || calls) return { messages, removedTokens: null }
-  return (await compress(messages, engine.countTokens)) ?? { messages, removedTokens: null }
+  if (compress === null || countTokens === undefined || calls) return { messages, removedTokens: null }
+  const shorter = await whileCounting(deps, engine, signal, () => compress(messages, countTokens))
+  return shorter ?? { messages, removedTokens: null }
 }
 
 /**
@@ -222,7 +243,7 @@ export const runChat = async <T>(
     assertAble(engine, request)
     assertMayFit(request, engine)
     const constraint = await compileSchemas(deps, request, engine)
-    const { messages, removedTokens } = await compressed(deps.compress, request, lease)
+    const { messages, removedTokens } = await compressed(deps, request, lease, signal)
     const requests = requestsOf(request, constraint, messages, engine)
     const ending = new AbortController()
     const end = anySignal(signal, ending.signal)

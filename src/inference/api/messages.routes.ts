@@ -6,7 +6,7 @@ import { whilePresent } from '../../platform/http/client-disconnect.ts'
 import type { Finished } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 import { type ChatRoutes, handleChat, newId, type ReplyStyle } from './chat.routes.ts'
-import { assertMayFit, openModel } from './chat-run.ts'
+import { assertMayFit, openModel, whileCounting } from './chat-run.ts'
 import type { Frames } from './chat-stream.ts'
 import { presentAnthropicError } from './error-responses.ts'
 import { readCountRequest, readMessagesRequest } from './messages.schema.ts'
@@ -131,10 +131,13 @@ export const messagesRoutes = (app: App, { defaultFormat, ...deps }: ChatRoutes)
     const { lease } = await openModel(deps, request, signal)
     try {
       const { engine } = lease
-      if (engine.countTokens === undefined)
+      const { countTokens } = engine
+      if (countTokens === undefined)
         throw new InferenceError('unsupported', `${engine.name} cannot count tokens.`, { param: 'model' })
       assertMayFit(request, engine)
-      return reply.send({ input_tokens: await engine.countTokens(request.messages, request.toolUse?.tools) })
+      const { messages, toolUse } = request
+      const tokens = await whileCounting(deps, engine, signal, () => countTokens(messages, toolUse?.tools))
+      return reply.send({ input_tokens: tokens })
     } finally {
       lease.release()
     }

@@ -57,6 +57,32 @@ test('a full queue gives a 503 with Retry-After, and the official client retries
   expect(await textOf(retried)).toBe(PARIS)
 })
 
+test('one request at a time counts tokens, 64 wait, and further ones get a 503', async () => {
+  let begun = 0
+  let open = (): void => undefined
+  const gate = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const countTokens: Engine['countTokens'] = async (...given) => {
+    begun++
+    await gate
+    return engine.countTokens!(...given)
+  }
+  server = await serveForTest({ ...engine, countTokens }, { maxQueue: 0 })
+  const count = async (): Promise<number> => {
+    const { messages, model } = france
+    const body = JSON.stringify({ model, messages })
+    const headers = { 'content-type': 'application/json' }
+    return (await fetch(`${server.url}/v1/messages/count_tokens`, { method: 'POST', headers, body })).status
+  }
+  const counts = Array.from({ length: 70 }, count)
+  await server.until('http_requests_total{method="POST",route="/v1/messages/count_tokens",status="503"}', 5)
+  expect(begun).toBe(1)
+  open()
+  expect((await Promise.all(counts)).filter((status) => status === 200)).toHaveLength(65)
+  expect(begun).toBe(65)
+})
+
 test('a waiting request is answered in turn, and one that disconnects leaves the queue', async () => {
   const client = await serve({ maxQueue: 2 })
   const free = await occupy(client)

@@ -111,6 +111,7 @@ export interface LoginCodeRow {
   expires_at: Date
   approved_by: string | null
   person_id: string | null
+  session_id: string | null
 }
 
 export interface DeviceLoginRow {
@@ -127,6 +128,7 @@ export interface DeviceLoginRow {
   org_id: string | null
   approved_by: string | null
   person_id: string | null
+  session_id: string | null
 }
 
 export interface SessionRow {

@@ -174,12 +174,13 @@ export const useApiPages = <Path extends KeysetPath, Row>(
     queryKey,
     queryFn: async ({ signal }) => {
       const pages = queries.getQueryData<Pages>(queryKey) ?? []
-      const hasNext = pages.at(-1)?.page.next != null
+      // If an update cancels the request for the next page, it fetches the pages in view.
+      const isNext = state.wantsNext && pages.at(-1)?.page.next != null
+      state.wantsNext = false
       // After going back, the pages in view are known once the scroll position is restored.
       while (pages.length > 0 && isGoingBack() && !signal.aborted) await delay(RESTORING_MS)
       const last = pages.length - 1
       const inView = state.view.map((page) => Math.max(0, Math.min(page, last))) as unknown as Span
-      const isNext = state.wantsNext && hasNext
       if (!isNext) state.changedAt = Date.now()
       try {
         return await loadPages(pages, isNext ? [last + 1, last + 1] : inView, (after) => {

@@ -9,6 +9,10 @@ it('a change affects the data that shows it, an unknown change affects all, and 
   expect(isAffected('/api/v1/devices/{device_id}', [change('round')])).toBe(false)
   expect(isAffected('/api/v1/devices/{device_id}', [change('round'), change('device')])).toBe(true)
   expect(isAffected('/api/v1/device-groups/{group_id}/devices', [change('device')])).toBe(true)
+  // A policy warns if its canary group was deleted.
+  expect(isAffected('/api/v1/models/{model_id}/policy', [change('group')])).toBe(true)
+  expect(isAffected('/api/v1/models/{model_id}', [change('group')])).toBe(false)
+  expect(isAffected('/api/v1/models/{model_id}/alias-history', [change('model')])).toBe(true)
   expect(isAffected('/api/v1/experiments', [change('something new')])).toBe(true)
   expect(isAffected('/api/v1/session', [change('something new')])).toBe(false)
   expect(isAffected('/api/v1/status', [])).toBe(false)

@@ -10,7 +10,7 @@ const AFFECTED: Readonly<Record<string, readonly string[]>> = {
   round: ['/api/v1/training', '/api/v1/models', '/api/v1/federations'],
   job: ['/api/v1/training'],
   device: ['/api/v1/devices', '/api/v1/fleet', '/api/v1/device-groups'],
-  group: ['/api/v1/device-groups'],
+  group: ['/api/v1/device-groups', '/api/v1/policies', '/api/v1/models/{model_id}/policy'],
   model: ['/api/v1/models', MODEL_CHOICES],
   rollout: ['/api/v1/models', '/api/v1/rollouts'],
   deployment: ['/api/v1/deployments', '/api/v1/models'],

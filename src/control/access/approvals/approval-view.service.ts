@@ -1,7 +1,7 @@
 import { actorOf } from '../../../domain/access.ts'
-import type { ShownApproval } from './approvals.service.ts'
+import type { ApprovalView } from './approvals.service.ts'
 
-export const presentApproval = (approval: ShownApproval) => ({
+export const presentApproval = (approval: ApprovalView) => ({
   id: approval.id,
   org_id: approval.orgId,
   kind: approval.kind,

@@ -19,7 +19,7 @@ import type { SettingsService } from '../settings/settings.service.ts'
 import { auditedOf, createApprovalEnds } from './approval-ends.service.ts'
 import { type Approval, type ApprovalView, approvalsStore } from './approvals.store.ts'
 
-export type { Approval, ApprovalView as ShownApproval } from './approvals.store.ts'
+export type { Approval, ApprovalView } from './approvals.store.ts'
 
 const MAX_PENDING = 1000
 const MAX_PENDING_OF_ONE = 100

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Config } from '../../../config.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { StartError } from '../../../platform/db/start-error.ts'
-import { fingerprintOf, KEY_FILES, type KeyFile } from '../../../platform/secrets.ts'
+import { fingerprintOf, KEY_FILES, type KeyFile } from '../../../platform/files/key-files.ts'
 import type { Context } from '../../context.ts'
 import { keyFilesStore } from './key-files.store.ts'
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { KeyFile } from '../../../platform/secrets.ts'
+import type { KeyFile } from '../../../platform/files/key-files.ts'
 
 const all = async (db: Executor): Promise<ReadonlyMap<string, string>> => {
   const rows = await db.selectFrom('key_fingerprints').selectAll().execute()

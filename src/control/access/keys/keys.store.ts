@@ -177,6 +177,10 @@ export const keysStore = {
 
   /** Revokes all keys of a person and those that they approved; returns the hashes of those revoked now. */
   async revokeOfPerson(tx: Executor, personId: string, now: Date): Promise<string[]> {
+    // The chains of these keys (see lockChain): a rotation or approval that is under way adds a key.
+    await sql`
+      select from keys where id in (select coalesce(root_id, id) from keys where person_id = ${personId})
+      order by id for update`.execute(tx)
     const rows = await tx.selectFrom('keys').select('id').where('person_id', '=', personId).orderBy('id').execute()
     const hashes: string[] = []
     for (const { id } of rows) hashes.push(...(await this.revoke(tx, id, now)))

@@ -15,6 +15,8 @@ export interface Approval {
   readonly approvedBy: string | null
   /** The person whose session approved it. */
   readonly personId: string | null
+  /** The session that approved it, with which it ends; null for a key sent as such. */
+  readonly sessionId: string | null
 }
 
 /** The lifetime of a person's key; a login makes a new one. */

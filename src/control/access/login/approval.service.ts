@@ -6,13 +6,14 @@ import { loginStore } from './login.store.ts'
 
 /** Returns what a login's key may hold if `caller` approves it. */
 export const approvalBy = (caller: Caller | null): Approval => {
-  if (caller === null) return { grants: SCOPES, orgId: null, approvedBy: null, personId: null }
+  if (caller === null) return { grants: SCOPES, orgId: null, approvedBy: null, personId: null, sessionId: null }
   const approvedBy = keyBehind(caller)
   return {
     grants: caller.grants.filter((grant) => grant !== 'self'),
     orgId: caller.orgId,
     approvedBy,
     personId: approvedBy === null ? (caller.personId ?? null) : null,
+    sessionId: caller.sessionId ?? null,
   }
 }
 
@@ -26,8 +27,8 @@ export const requireApprover = (caller: Caller | null, enrollment: EnrollmentMod
   }
 }
 
-/** Keeps the session of an approval from ending before the transaction. @throws unauthorized if it has ended */
+/** Keeps the session of an approval from ending before the transaction. @throws unauthorized if it or its token has ended */
 export const lockApprover = async (tx: Executor, caller: Caller | null): Promise<void> => {
-  if (caller?.sessionId === undefined || (await loginStore.lockSession(tx, caller.sessionId))) return
+  if (caller?.sessionHash === undefined || (await loginStore.lockSession(tx, caller.sessionHash))) return
   throw unauthorized('This session has ended. Sign in again.')
 }

@@ -63,7 +63,7 @@ export const createDeviceLoginsService = (
   }
 
   return {
-    /** Deletes the sign-ins that sessions of this person approved. */
+    /** Deletes the sign-ins that this session approved. */
     endOf: deviceLoginsStore.deleteOf,
 
     /** @throws rate_limited while too many sign-ins wait, from this address or in total */

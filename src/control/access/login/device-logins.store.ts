@@ -61,6 +61,7 @@ export const deviceLoginsStore = {
         org_id: approval.orgId,
         approved_by: approval.approvedBy,
         person_id: approval.personId,
+        session_id: approval.sessionId,
       })
       .where('user_hash', '=', userHash)
       .where('decision', 'is', null)
@@ -89,9 +90,9 @@ export const deviceLoginsStore = {
     await tx.deleteFrom('device_logins').where('device_hash', '=', deviceHash).execute()
   },
 
-  /** Deletes the sign-ins that sessions of this person approved. */
-  async deleteOf(tx: Executor, personId: string): Promise<void> {
-    await tx.deleteFrom('device_logins').where('person_id', '=', personId).execute()
+  /** Deletes the sign-ins that this session approved. */
+  async deleteOf(tx: Executor, sessionId: string): Promise<void> {
+    await tx.deleteFrom('device_logins').where('session_id', '=', sessionId).execute()
   },
 
   async deleteExpired(db: Executor, now: Date): Promise<void> {
@@ -113,6 +114,7 @@ const toRow = (login: DeviceLogin) => ({
   org_id: login.orgId,
   approved_by: login.approvedBy,
   person_id: login.personId,
+  session_id: login.sessionId,
 })
 
 const fromRow = (row: Selectable<DeviceLoginRow>): DeviceLogin => ({
@@ -129,4 +131,5 @@ const fromRow = (row: Selectable<DeviceLoginRow>): DeviceLogin => ({
   orgId: row.org_id,
   approvedBy: row.approved_by,
   personId: row.person_id,
+  sessionId: row.session_id,
 })

@@ -42,7 +42,7 @@ export const createLoginService = (
   }
 
   return {
-    /** Deletes the codes that sessions of this person approved. */
+    /** Deletes the codes that this session approved. */
     endOf: loginStore.deleteOf,
 
     /**

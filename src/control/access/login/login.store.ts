@@ -23,6 +23,7 @@ export const loginStore = {
         expires_at: code.expiresAt,
         approved_by: code.approvedBy,
         person_id: code.personId,
+        session_id: code.sessionId,
       })
       .execute()
   },
@@ -40,20 +41,21 @@ export const loginStore = {
       expiresAt: row.expires_at,
       approvedBy: row.approved_by,
       personId: row.person_id,
+      sessionId: row.session_id,
     }
   },
 
-  /** Deletes the codes that sessions of this person approved. */
-  async deleteOf(tx: Executor, personId: string): Promise<void> {
-    await tx.deleteFrom('login_codes').where('person_id', '=', personId).execute()
+  /** Deletes the codes that this session approved. */
+  async deleteOf(tx: Executor, sessionId: string): Promise<void> {
+    await tx.deleteFrom('login_codes').where('session_id', '=', sessionId).execute()
   },
 
   /**
-   * Locks the session until the transaction ends, so that whoever ends it finds what it approved; false if it has ended. A lock
-   * that approvals share would let many of them keep the session from being ended.
+   * Locks the session with this token until the transaction ends, so that whoever ends it finds what it approved; false if it or
+   * its token has ended. A lock that approvals share would let many of them keep the session from being ended.
    */
-  async lockSession(tx: Executor, sessionId: string): Promise<boolean> {
-    const { rows } = await sql`select from sessions where id = ${sessionId} for update`.execute(tx)
+  async lockSession(tx: Executor, hash: string): Promise<boolean> {
+    const { rows } = await sql`select from sessions where hash = ${hash} for update`.execute(tx)
     return rows.length > 0
   },
 

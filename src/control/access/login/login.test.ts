@@ -1,6 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { startWorld, type World } from '../../../../test/world.ts'
+import { openBrowser, PASSWORD, startPeople } from '../sign-in/people.fixture.ts'
+import { joinWithKey } from './logins.fixture.ts'
 
 const verifier = randomBytes(32).toString('base64url')
 const challenge = createHash('sha256').update(verifier).digest('base64url')
@@ -66,3 +68,47 @@ describe('browser login', () => {
     },
   )
 })
+
+it.each(['embedded', 'postgres'] as const)(
+  'a copy of a session gets no key while its owner changes the password and revokes keys, on %s',
+  async (database) => {
+    const people = await startPeople({ database })
+    const { id, key } = await joinWithKey(
+      people.world,
+      people.world.service.firstAdminKey!,
+      'ada@acme.example',
+      'admin',
+    )
+    const browser = openBrowser(people.world)
+    expect((await browser.signIn('ada@acme.example')).status).toBe(201)
+    const copy = openBrowser(people.world)
+    for (const [name, value] of browser.jar) copy.jar.set(name, value)
+    let isChanged = false
+    const codes: string[] = []
+    const approveAll = async () => {
+      while (!isChanged) {
+        const response = await copy.call('POST', '/login/authorize', requested)
+        if (response.status === 200) codes.push(codeIn(response)!)
+      }
+    }
+    const rotateAll = async () => {
+      let { id: current } = (await people.world.request('GET', '/api/v1/keys/self', { key })).body as { id: string }
+      while (!isChanged) {
+        const { body } = await copy.call('POST', `/keys/${current}/rotate`, { overlap_hours: 1 })
+        if (typeof body.id === 'string') current = body.id
+      }
+    }
+    const change = { old_password: PASSWORD, new_password: 'another four words here', revoke_keys: true }
+    const changed = browser.call('PUT', '/account/password', change).finally(() => {
+      isChanged = true
+    })
+    await Promise.all([...Array.from({ length: 6 }, approveAll), rotateAll()])
+    expect((await changed).status).toBe(204)
+    expect(codes).not.toEqual([])
+    for (const code of codes) expect((await exchange(people.world, code)).status).toBe(401)
+    const keys = people.world.database!.sql.selectFrom('keys').select('id').where('person_id', '=', id)
+    expect(await keys.where('revoked_at', 'is', null).execute()).toEqual([])
+    expect((await browser.call('GET', '/account')).status).toBe(200)
+    expect((await copy.call('GET', '/account')).status).toBe(401)
+  },
+)

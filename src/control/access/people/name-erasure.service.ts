@@ -9,7 +9,7 @@ import type { PeopleStore } from './people.store.ts'
 
 /** Erases names from the audit log; the entries stay, with their ids. */
 export const createNameErasure =
-  ({ database }: Context, parts: { readonly store: PeopleStore; readonly audit: Pick<Audit, 'eraseNames'> }) =>
+  ({ database, now }: Context, parts: { readonly store: PeopleStore; readonly audit: Pick<Audit, 'eraseNames'> }) =>
   /**
    * Erases the name in the audit log, the addresses of an actor, and a person's email address and name in their account.
    * @throws conflict for a person who was not removed, not_found if nothing is stored
@@ -24,7 +24,7 @@ export const createNameErasure =
       const chains = org === undefined && homeOf(caller) !== orgId ? [orgId, null] : [orgId]
       let names = 0
       for (const chain of chains) names += await audit.eraseNames(tx, { orgId: chain, kind, id })
-      const accounts = kind === 'person' && isUuid(id) ? await store.eraseRemoved(tx, orgId, id) : 0
+      const accounts = kind === 'person' && isUuid(id) ? await store.eraseRemoved(tx, orgId, id, now()) : 0
       if (names + accounts === 0) throw notFound('Name', id, `of kind '${kind}'`)
       auditNote({ kind, id, orgId, after: { erased: true } })
     })

@@ -112,15 +112,15 @@ export const createPeopleStore = () => {
     },
 
     /**
-     * Erases a removed person's email address and name, and their invitation, but not a later one that is still open. Returns how
-     * many people had an address.
+     * Erases a removed person's email address and name, and their invitations, accepted or expired, but not one that is still
+     * open. Returns how many people had an address.
      */
-    async eraseRemoved(tx: Executor, orgId: string, id: string): Promise<number> {
+    async eraseRemoved(tx: Executor, orgId: string, id: string, now: Date): Promise<number> {
       const { rows } = await sql<{ email: string }>`
         with erased as (
           select id, email from people where id = ${id} and org_id = ${orgId} and removed_at is not null and email is not null
         ), invited as (
-          delete from invitations where org_id = ${orgId} and accepted_at is not null
+          delete from invitations where org_id = ${orgId} and (accepted_at is not null or expires_at <= ${now})
             and lower(email) in (select lower(email) from erased)
         ), changed as (
           update people set email = null, name = null where id in (select id from erased)

@@ -24,7 +24,8 @@ const Email = Matching(
   'one email address, such as ada@example.org',
   { title: 'Email', description: 'An email address', maxLength: 254 },
 )
-const NamedOrg = OrgId('Only for keys without an org_id')
+const NAMED_ORG = 'Only for keys without an org_id'
+const NamedOrg = OrgId(NAMED_ORG)
 const InvitationToken = Type.String({ maxLength: 100, description: 'From the link of the invitation' })
 
 const memberFields = {
@@ -107,7 +108,10 @@ export const NewSignInPolicy = Body('NewSignInPolicy', 'Sign-in rules to change'
   reauthenticate_minutes: Type.Optional(policyFields.reauthenticate_minutes),
   org_id: Type.Optional(NamedOrg),
 })
-export const TeamQuery = Type.Object({ org_id: Type.Optional(NamedOrg) })
+/** Any text, because version 1.0.0 accepted it as the id of an organization. */
+export const TeamQuery = Type.Object({
+  org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: NAMED_ORG })),
+})
 export const MemberParams = Type.Object({ member_id: Type.String() })
 export const NameParams = Type.Object({
   name_kind: Type.String({ maxLength: 40, description: 'As in the log entries: person, key, device, invitation, ...' }),

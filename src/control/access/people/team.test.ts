@@ -98,6 +98,16 @@ it('an invitation creates no account with a short or guessable password, and can
   expect((await call('POST', '/invitations/accept', { token, password: PASSWORD })).status).toBe(201)
 })
 
+it('queries accept the ids of organizations that version 1.0.0 accepted', async () => {
+  const { call } = await start()
+  const org_id = 'ac\u200bme\n'
+  const query = `?org_id=${encodeURIComponent(org_id)}`
+  expect(await call('GET', `/team${query}`)).toEqual({ status: 200, body: { org_id, members: [] } })
+  expect(await call('GET', `/team/policy${query}`)).toMatchObject({ status: 200, body: { org_id } })
+  expect((await call('DELETE', `/audit/names/key/unknown${query}`)).status).toBe(404)
+  expect((await call('POST', '/team', { email: 'ada@acme.example', org_id })).status).toBe(400)
+})
+
 it('invalid email addresses are refused', async () => {
   const { call } = await start()
   const long = `${'x'.repeat(250)}@b.cd`

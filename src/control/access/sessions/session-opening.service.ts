@@ -30,8 +30,8 @@ interface SignedIn {
 
 export interface SessionParts {
   readonly keys: KeysService
-  /** Ends the sign-ins of programs that sessions of this person have approved and that have not got their key. */
-  readonly endLogins: (tx: Executor, personId: string) => Promise<void>
+  /** Ends the sign-ins of programs that this session has approved and that have not got their key. */
+  readonly endLogins: (tx: Executor, sessionId: string) => Promise<void>
 }
 
 /** Opens sessions, and finds the callers behind them. */
@@ -47,7 +47,8 @@ export const createSessionOpening = (
 
   const callerFor = async (session: PersonalSession, tx?: Executor): Promise<Caller | null> => {
     const { person } = session
-    const own = { keyId: session.id, sessionId: session.id, deviceId: null }
+    const cookie = { sessionId: session.id, sessionHash: session.hash }
+    const own = { ...cookie, keyId: session.id, deviceId: null }
     if (person !== null) {
       // A session that was opened with the person's own key ends with it, and may do no more.
       const key = session.keyId === null ? null : await keys.callerById(session.keyId, tx)
@@ -66,7 +67,7 @@ export const createSessionOpening = (
     if (session.personId !== null) return null
     if (session.keyId !== null) {
       const caller = await keys.callerById(session.keyId, tx)
-      return caller && { ...caller, sessionId: session.id }
+      return caller && { ...caller, ...cookie }
     }
     return enrollment === 'open' ? { ...own, orgId: null, grants: SCOPES, homeOrgId: null } : null
   }
@@ -153,12 +154,16 @@ export const createSessionOpening = (
 
     /**
      * Continues the session of a person who has confirmed their identity (with two factors if `mfa`), with a new token.
-     * @throws unauthorized if it has ended meanwhile
+     * @throws unauthorized if it or the token that it had has ended meanwhile
      */
-    async renew(tx: Executor, id: string, { mfa }: { readonly mfa: boolean }): Promise<OpenedSession> {
+    async renew(
+      tx: Executor,
+      { id, hash }: Pick<StoredSession, 'id' | 'hash'>,
+      { mfa }: { readonly mfa: boolean },
+    ): Promise<OpenedSession> {
       const token = randomBytes(32).toString('base64url')
-      await sessionsStore.renew(tx, id, { hash: tokenHash(token), mfa, at: now() })
-      const session = await sessionsStore.find(tx, id)
+      const isRenewed = await sessionsStore.renew(tx, hash, { hash: tokenHash(token), mfa, at: now() })
+      const session = isRenewed ? await sessionsStore.find(tx, id) : null
       const made = session && (await opened(token, session, tx))
       if (made === null) throw unauthorized('This session has ended. Sign in again.')
       return made

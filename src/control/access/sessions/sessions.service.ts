@@ -8,7 +8,7 @@ import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import { expiryOf, hasEnded, idleLimitOf, isRecent } from './session-limits.service.ts'
-import { createSessionOpening, type SessionParts } from './session-opening.service.ts'
+import { createSessionOpening, type OpenedSession, type SessionParts } from './session-opening.service.ts'
 import { type PersonalSession, type SessionPerson, sessionsStore } from './sessions.store.ts'
 
 export type { PersonalSession, SessionPerson, StoredSession } from './sessions.store.ts'
@@ -40,18 +40,32 @@ export const createSessionsService = (context: Context, parts: SessionParts) => 
   return {
     ...opening,
 
-    /** Ends the sessions of a person except the one to keep, and the sign-ins that they approved. */
-    async endOf(tx: Executor, personId: string, keptId: string | null): Promise<void> {
-      await sessionsStore.endOf(tx, personId, keptId)
-      await endLogins(tx, personId)
+    /** Ends the sessions of a person, and with them the sign-ins that they approved. */
+    async endOf(tx: Executor, personId: string): Promise<void> {
+      await sessionsStore.endOf(tx, personId, null)
       announceEnd()
     },
 
-    /** The session in which a person is signed in now; null for other callers. */
+    /** Continues a person's session like `renew`, and ends their others, and the sign-ins that any of them approved. */
+    async renewAlone(
+      tx: Executor,
+      session: PersonalSession & { readonly person: SessionPerson },
+      proof: { readonly mfa: boolean },
+    ): Promise<OpenedSession> {
+      // First, because approvals by this session that are under way hold its lock, and later ones need its former token.
+      const renewed = await opening.renew(tx, session, proof)
+      await sessionsStore.endOf(tx, session.person.id, session.id)
+      await endLogins(tx, session.id)
+      announceEnd()
+      return renewed
+    },
+
+    /** The session in which a person is signed in now; null for other callers, and if its token was replaced meanwhile. */
     async ofPerson(caller: Caller): Promise<(PersonalSession & { readonly person: SessionPerson }) | null> {
       if (caller.personId === undefined || caller.sessionId === undefined) return null
       const session = await sessionsStore.find(database.sql, caller.sessionId)
-      return session === null || session.person === null ? null : { ...session, person: session.person }
+      if (session === null || session.person === null || session.hash !== caller.sessionHash) return null
+      return { ...session, person: session.person }
     },
 
     /**
@@ -81,13 +95,14 @@ export const createSessionsService = (context: Context, parts: SessionParts) => 
     },
 
     /**
-     * Whether an earlier caller is still valid: its key is not revoked, and its session has not ended or become restricted.
+     * Whether an earlier caller is still valid: its key is not revoked, and its session has not ended, become restricted, or got
+     * another token.
      * Looks up callers together that are checked at the same time.
      */
     async isStillIn(caller: Caller): Promise<boolean> {
       if (caller.sessionId == null) return (await keys.callerById(caller.keyId)) !== null
       const session = await lookUp(caller.sessionId)
-      if (session === null || hasEnded(session, now())) return false
+      if (session === null || session.hash !== caller.sessionHash || hasEnded(session, now())) return false
       const found = await callerFor(session)
       return found !== null && found.restriction === undefined
     },
@@ -115,7 +130,6 @@ export const createSessionsService = (context: Context, parts: SessionParts) => 
         const ended = isUuid(id) ? await sessionsStore.delete(tx, id, caller.orgId) : null
         if (ended === null) throw notFound('Session', id)
         const { orgId, personId } = ended
-        if (personId !== null) await endLogins(tx, personId)
         announceEnd()
         auditNote({ kind: 'session', id, orgId, before: { id, personId } })
       })
@@ -124,7 +138,6 @@ export const createSessionsService = (context: Context, parts: SessionParts) => 
     async revokeOwn(caller: Caller & { readonly personId: string }, id: string): Promise<void> {
       await database.transaction(async (tx) => {
         if (!isUuid(id) || !(await sessionsStore.deleteOwn(tx, id, caller.personId))) throw notFound('Session', id)
-        await endLogins(tx, caller.personId)
         announceEnd()
         auditNote({ kind: 'session', id, before: { id } })
       })

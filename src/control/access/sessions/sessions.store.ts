@@ -94,19 +94,19 @@ export const sessionsStore = {
     await db.updateTable('sessions').set({ used_at: usedAt, expires_at: expiresAt }).where('id', '=', id).execute()
   },
 
-  /** Returns false if there was none. */
+  /** Returns false if there was none. The sign-ins that a session approved are deleted with it. */
   async deleteByHash(db: Executor, hash: string): Promise<boolean> {
     return (await db.deleteFrom('sessions').where('hash', '=', hash).executeTakeFirst()).numDeletedRows > 0n
   },
 
-  /** Replaces the session's token after the person has confirmed their identity. */
-  async renew(db: Executor, id: string, renewed: { hash: string; mfa: boolean; at: Date }): Promise<void> {
+  /** Replaces the session's token after the person has confirmed their identity; false if it was replaced or ended meanwhile. */
+  async renew(db: Executor, former: string, renewed: { hash: string; mfa: boolean; at: Date }): Promise<boolean> {
     const { hash, mfa, at } = renewed
-    await db
+    const query = db
       .updateTable('sessions')
       .set({ hash, authenticated_at: at, used_at: at, ...(mfa && { mfa }) })
-      .where('id', '=', id)
-      .execute()
+      .where('hash', '=', former)
+    return (await query.executeTakeFirst()).numUpdatedRows > 0n
   },
 
   /** Ends the sessions of a person except the one to keep. */

@@ -129,10 +129,9 @@ export const createAccountService = (
         await throttle.forget(tx, counted)
         await accountsStore.setTotp(tx, account.id, { sealed, step, now: now() })
         const recoveryCodes = account.recoveryCodesLeft > 0 ? [] : await makeRecoveryCodes(tx, account.id)
-        await sessions.endOf(tx, account.id, session.id)
         const [before, after] = account.totp ? ['set up', 'replaced'] : [null, 'set up']
         note(account, { authenticator: before }, { authenticator: after })
-        return { opened: await sessions.renew(tx, session.id, { mfa: true }), recoveryCodes }
+        return { opened: await sessions.renewAlone(tx, session, { mfa: true }), recoveryCodes }
       })
     },
 
@@ -167,7 +166,7 @@ export const createAccountService = (
         const account = isUuid(id) ? await accountsStore.find(tx, id) : null
         if (account === null || !sees(caller, account.orgId)) throw notFound('Member', id)
         await accountsStore.removeFactors(tx, id)
-        await sessions.endOf(tx, id, null)
+        await sessions.endOf(tx, id)
         const { totp: authenticator, passkeys, oidcIdentity } = account
         note(
           account,

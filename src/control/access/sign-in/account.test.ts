@@ -251,8 +251,18 @@ it('a new password, and ending a session, also end the sign-ins that sessions ha
     sessions: { id: string; current: boolean }[]
   }
   const ended = sessions.find(({ current }) => !current)!
+  const kept = await approve(browser)
   expect((await browser.call('DELETE', `/account/sessions/${ended.id}`)).status).toBe(204)
   expect(await ofOther()).toEqual([401, 400])
+  expect(await kept()).toEqual([200, 200])
+
+  const left = await approve(browser)
+  expect((await browser.call('DELETE', '/session')).status).toBe(204)
+  expect(await left()).toEqual([401, 400])
+  await browser.call('POST', '/session', { api_key: people.world.service.firstAdminKey })
+  const byKey = await approve(browser)
+  expect((await browser.signIn('ada@acme.example', { password: change.new_password })).status).toBe(201)
+  expect(await byKey()).toEqual([401, 400])
 })
 
 it('a session that a key opened says that the second factor is missing, which confirming the password cannot change', async () => {

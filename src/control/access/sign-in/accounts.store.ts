@@ -45,9 +45,9 @@ export const accountsStore = {
     return row === undefined ? null : fromRow(row)
   },
 
-  /** Like `find`, but locks the account until the transaction ends. */
+  /** Like `find`, but locks the account until the transaction ends. Rows that refer to it, such as keys, can still be added. */
   async lock(tx: Executor, id: string): Promise<Account | null> {
-    await sql`select from people where id = ${id} for update`.execute(tx)
+    await sql`select from people where id = ${id} for no key update`.execute(tx)
     return this.find(tx, id)
   },
 

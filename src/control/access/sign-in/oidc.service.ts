@@ -3,7 +3,7 @@ import { conflict, forbidden, unauthorized } from '../../../domain/errors.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
-import type { SessionsService } from '../sessions/sessions.service.ts'
+import type { SessionsService, StoredSession } from '../sessions/sessions.service.ts'
 import { type Account, accountsStore } from './accounts.store.ts'
 import type { AuthorizationRequest, IdentityProvider, VerifiedIdentity } from './identity-provider.ts'
 import type { Browser, Outcome, SignIn } from './sign-in.service.ts'
@@ -24,7 +24,7 @@ interface Waiting {
   readonly request: AuthorizationRequest
   readonly orgId: string | null
   /** The session that continues, if a person confirms their identity again. */
-  readonly sessionId: string | null
+  readonly session?: Pick<StoredSession, 'id' | 'hash'> | null
 }
 
 /** Signs people in with the identity provider. It confirms their identity; an admin has decided whether they may sign in. */
@@ -88,7 +88,7 @@ export const createOidc = (
   /** Continues the session of a person who has confirmed their identity again. */
   const confirm = async (
     tx: Executor,
-    { sessionId, personId }: { readonly sessionId: string; readonly personId: string },
+    { session, personId }: { readonly session: Pick<StoredSession, 'id' | 'hash'>; readonly personId: string },
     { identity, mfa }: VerifiedIdentity,
   ): Promise<Outcome> => {
     const account = await accountsStore.find(tx, personId)
@@ -96,9 +96,9 @@ export const createOidc = (
     if (account.oidcIdentity !== identity) {
       throw forbidden('The identity provider signed in somebody else, or an account that is not linked to this one.')
     }
-    const opened = await sessions.renew(tx, sessionId, { mfa })
+    const opened = await sessions.renew(tx, session, { mfa })
     const after = { authenticatedAt: opened.session.authenticatedAt }
-    auditNote({ kind: 'session', id: sessionId, after, actor: opened.caller })
+    auditNote({ kind: 'session', id: session.id, after, actor: opened.caller })
     return { kind: 'session', opened, known: await signIn.knownBrowser(account.id) }
   }
 
@@ -120,7 +120,7 @@ export const createOidc = (
         fresh,
         email: session?.person.email ?? null,
       })
-      const waiting: Waiting = { request, orgId, sessionId: session?.id ?? null }
+      const waiting: Waiting = { request, orgId, session: session && { id: session.id, hash: session.hash } }
       const token = await steps.begin(database.sql, 'oidc', session?.person.id ?? null, { ...waiting })
       return { address, token }
     },
@@ -136,12 +136,13 @@ export const createOidc = (
           'No sign-in of this browser is waiting for the identity provider; it may have expired. Begin again.',
         )
       }
-      const { request, orgId, sessionId } = step.data as unknown as Waiting
+      // Without `session` if it was stored by an earlier version.
+      const { request, orgId, session = null } = step.data as unknown as Waiting
       const verified = await requireProvider().finish(query, request)
       const { mfa, ageSeconds } = verified
       const authenticatedAt = ageSeconds === null ? null : new Date(now().getTime() - ageSeconds * 1000)
       return database.transaction(async (tx) => {
-        if (sessionId !== null) return confirm(tx, { sessionId, personId: step.personId! }, verified)
+        if (session !== null) return confirm(tx, { session, personId: step.personId! }, verified)
         const account = await accountOf(tx, verified, orgId)
         if (mfa) return signIn.complete(tx, account, { browser, mfa, authenticatedAt })
         return signIn.afterFirstFactor(tx, account, { browser, authenticatedAt })

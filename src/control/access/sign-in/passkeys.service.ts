@@ -144,9 +144,8 @@ export const createPasskeys = (
       return database.transaction(async (tx) => {
         if (!(await passkeysStore.insert(tx, passkey))) throw conflict('This passkey is set up already.')
         const recoveryCodes = person.recoveryCodesLeft > 0 ? [] : await account.makeRecoveryCodes(tx, person.id)
-        await sessions.endOf(tx, person.id, session.id)
         note(passkey, person, null, { name })
-        return { passkey, opened: await sessions.renew(tx, session.id, { mfa: true }), recoveryCodes }
+        return { passkey, opened: await sessions.renewAlone(tx, session, { mfa: true }), recoveryCodes }
       })
     },
 
@@ -196,7 +195,7 @@ export const createPasskeys = (
       if (verified.passkey.personId !== person.id) throw forbidden('This passkey is not yours.')
       return database.transaction(async (tx) => {
         await use(tx, verified)
-        const opened = await sessions.renew(tx, session.id, { mfa: true })
+        const opened = await sessions.renew(tx, session, { mfa: true })
         auditNote({ kind: 'session', id: session.id, after: { authenticatedAt: opened.session.authenticatedAt } })
         return opened
       })

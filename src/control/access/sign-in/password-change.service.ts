@@ -62,11 +62,12 @@ export const createPasswordChange = (
           throw forbidden('old_password: it was changed in the meantime.')
         // A sign-in with the old password that waits for its second factor must not open a session.
         await steps.endOf(tx, account.id)
-        await sessions.endOf(tx, account.id, session.id)
+        // Before the keys are revoked, because sign-ins that are under way create keys.
+        const opened = await sessions.renewAlone(tx, session, { mfa: session.mfa })
         note(account, null, { passwordChangedAt: now(), ...(revokeKeys && { personalKeys: 'revoked' }) })
         return {
+          opened,
           ended: revokeKeys ? await endKeys(tx, account.id) : null,
-          opened: await sessions.renew(tx, session.id, { mfa: session.mfa }),
         }
       })
       ended?.()

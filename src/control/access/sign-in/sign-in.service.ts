@@ -131,7 +131,8 @@ export const createSignIn = (
       if (known !== null && !isOfKnown) counted.push(...(await throttle.attempt(email, browser)))
       if (found === undefined || others.length > 0) throw unauthorized(WRONG)
       return database.transaction(async (tx) => {
-        const account = await accountsStore.find(tx, found.id)
+        // Locked, so that a change of the password finds the session or the step that follows.
+        const account = await accountsStore.lock(tx, found.id)
         if (account?.passwordHash !== found.passwordHash) throw unauthorized(WRONG)
         return afterFirstFactor(tx, account, { browser, counted })
       })
@@ -176,7 +177,7 @@ export const createSignIn = (
       if (!(await isPassword(password, account?.passwordHash ?? null))) throw forbidden('The password is wrong.')
       return database.transaction(async (tx) => {
         await throttle.forget(tx, counted)
-        const opened = await sessions.renew(tx, session.id, { mfa: session.mfa })
+        const opened = await sessions.renew(tx, session, { mfa: session.mfa })
         auditNote({ kind: 'session', id: session.id, after: { authenticatedAt: opened.session.authenticatedAt } })
         return opened
       })

@@ -6,7 +6,12 @@ import { isUnavailable } from '../../../domain/outages.ts'
 import type { PathOf, StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import type { Context } from '../../context.ts'
 import type { FilesService } from '../files/files.service.ts'
-import { conversionsStore, type StoredConversion, type VersionFile } from './conversions.store.ts'
+import {
+  type ConversionOutcome,
+  conversionsStore,
+  type StoredConversion,
+  type VersionFile,
+} from './conversions.store.ts'
 
 const RENEW_MS = 4000
 /** A conversion that was started this often without finishing probably crashes the process, so it fails. */
@@ -29,7 +34,7 @@ const inPieces = async function* (bytes: Uint8Array): AsyncGenerator<Uint8Array>
 
 /** Makes the requested conversions, one at a time in each process, and each in only one process. */
 export const createConversionRuns = (
-  { database, blobs, log, now }: Context,
+  { database, blobs, events, log, now }: Context,
   {
     files,
     maxBytes,
@@ -71,6 +76,15 @@ export const createConversionRuns = (
     return blobs.stage(inPieces(file.bytes), { maxBytes: 2 * maxBytes })
   }
 
+  /** Does nothing if another process has claimed it in the meantime. */
+  const end = (conversion: StoredConversion, outcome: ConversionOutcome): Promise<void> =>
+    database.transaction(async (tx) => {
+      const ended = await conversionsStore.end(tx, conversion, owner, outcome, now())
+      if (ended === null) return
+      const { modelId, version, format } = conversion
+      await events.publish(tx, 'conversion.ended', { modelId, version, format, ...ended })
+    })
+
   const convert = async (conversion: StoredConversion): Promise<void> => {
     const { modelId: model_id, version, format } = conversion
     const canceling = new AbortController()
@@ -90,13 +104,13 @@ export const createConversionRuns = (
       } finally {
         await made.discard()
       }
-      await conversionsStore.end(database.sql, conversion, owner, { file: made }, now())
+      await end(conversion, { file: made })
       log.info({ model_id, version, format, size: made.size }, 'version converted')
     } catch (error) {
       if (error instanceof Superseded) return
       if (isTheFilesFault(error)) {
         log.info({ model_id, version, format, reason: error.message }, 'version not converted')
-        return await conversionsStore.end(database.sql, conversion, owner, { reason: error.message }, now())
+        return await end(conversion, { reason: error.message })
       }
       const failed = !(error instanceof Stopping)
       await conversionsStore.release(database.sql, conversion, owner, {

@@ -32,6 +32,11 @@ export interface ConversionInput {
   readonly architecture: VersionFile | null
 }
 
+/** The converted file, or why there is none. */
+export type ConversionOutcome =
+  | { readonly file: { readonly sha256: string; readonly size: number } }
+  | { readonly reason: string }
+
 /** A process that does not renew its lease for 15 seconds, by the database's clock, loses its conversion. */
 const LEASE = sql<Date>`now() + interval '15 seconds'`
 /** The pause after a failed attempt, so that other conversions get their turn first. */
@@ -132,24 +137,29 @@ export const conversionsStore = {
     await whereId(db.updateTable('conversions').set(waiting), id).where('lease_owner', '=', owner).execute()
   },
 
-  /** Ends it with a file or a reason; does nothing if another process has claimed it in the meantime. */
+  /**
+   * Ends it; returns its state and the model's organization. Null if another process has claimed it in the meantime, or the
+   * version is gone.
+   */
   async end(
     db: Executor,
     id: ConversionId,
     owner: string,
-    outcome: { readonly file: { sha256: string; size: number } } | { readonly reason: string },
+    outcome: ConversionOutcome,
     now: Date,
-  ): Promise<void> {
+  ): Promise<{ readonly state: 'ready' | 'failed'; readonly orgId: string | null } | null> {
     const result =
       'file' in outcome
-        ? { state: 'ready', sha256: outcome.file.sha256, size: outcome.file.size }
-        : { state: 'failed', reason: outcome.reason }
-    await whereId(
+        ? ({ state: 'ready', sha256: outcome.file.sha256, size: outcome.file.size } as const)
+        : ({ state: 'failed', reason: outcome.reason } as const)
+    const row = await whereId(
       db.updateTable('conversions').set({ ...result, ended_at: now, lease_owner: null, lease_until: null }),
       id,
     )
       .where('lease_owner', '=', owner)
-      .execute()
+      .returning(sql<string | null>`(select org_id from models where id = conversions.model_id)`.as('org_id'))
+      .executeTakeFirst()
+    return row === undefined ? null : { state: result.state, orgId: row.org_id }
   },
 
   /** For a database that only one process can open: processes that held a conversion before this start are dead. */

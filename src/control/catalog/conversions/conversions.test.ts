@@ -154,13 +154,17 @@ it('an upload can name formats, and unknown ones are refused', async () => {
 })
 
 it('a file above the limit is not converted', async () => {
-  const { upload, formatsOf } = await start({ config: { maxConversionBytes: 10 } })
+  const { upload, formatsOf, world } = await start({ config: { maxConversionBytes: 10 } })
   await upload(architecture(), 'net.onnx', { formats: 'tflite' })
   expect(await settled(() => formatsOf(1))).toMatchObject([
     {
       state: 'failed',
       reason: expect.stringContaining('files of up to 10 are converted (SERVICE_MAX_CONVERSION_BYTES)'),
     },
+  ])
+  const events = world.database!.sql.selectFrom('events_outbox').select('payload')
+  expect(await events.where('type', '=', 'model.version_converted').execute()).toEqual([
+    { payload: { version: 1, format: 'tflite', state: 'failed' } },
   ])
 })
 

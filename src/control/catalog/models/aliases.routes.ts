@@ -12,7 +12,7 @@ import {
   DeleteAliasQuery,
   SetAliasBody,
 } from './aliases.schema.ts'
-import type { AliasesService, Mover, ShownAlias, ShownMove } from './aliases.service.ts'
+import type { AliasesService, AliasView, Mover, MoveView } from './aliases.service.ts'
 import { ModelParams } from './models.schema.ts'
 import type { ModelsService } from './models.service.ts'
 
@@ -114,7 +114,7 @@ const presentMover = ({ movedAt, movedBy, movedByName }: Mover) => ({
   moved_by_name: movedByName,
 })
 
-const present = (alias: ShownAlias) => ({
+const present = (alias: AliasView) => ({
   model_id: alias.modelId,
   alias: alias.alias,
   version: alias.version,
@@ -122,7 +122,7 @@ const present = (alias: ShownAlias) => ({
   ...presentMover(alias),
 })
 
-const presentMove = (move: ShownMove) => ({
+const presentMove = (move: MoveView) => ({
   alias: move.alias,
   from_version: move.fromVersion,
   from_version_label: move.fromLabel,

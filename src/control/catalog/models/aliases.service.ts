@@ -2,14 +2,14 @@ import { actorOf, type Caller, isDeviceKey, sees } from '../../../domain/access.
 import { conflict, notFound } from '../../../domain/errors.ts'
 import { requireAlias } from '../../../domain/model-reference.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { Approvals, ShownApproval } from '../../access/approvals/approvals.service.ts'
+import type { Approvals, ApprovalView } from '../../access/approvals/approvals.service.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import { type AliasView, aliasesReport, type Mover } from './aliases.report.ts'
 import { aliasesStore } from './aliases.store.ts'
 import type { ModelsService, StoredModel } from './models.service.ts'
 
-export type { AliasView as ShownAlias, Mover, MoveView as ShownMove } from './aliases.report.ts'
+export type { AliasView, Mover, MoveView } from './aliases.report.ts'
 
 /** What the caller expects the alias to name now: a version, none (null), or anything (undefined). */
 export type Expected = string | null | undefined
@@ -24,7 +24,7 @@ interface WaitingMove {
 
 /** Movable names of versions, such as `production` and `candidate`. None exists by default. */
 export const createAliasesService = (
-  { database, now }: Context,
+  { database, events, now }: Context,
   {
     models,
     approvals,
@@ -40,7 +40,10 @@ export const createAliasesService = (
     { id: modelId, name, orgId }: StoredModel,
     { alias, from, to }: { readonly alias: string; readonly from: number | null; readonly to: number | null },
   ): Promise<void> => {
-    if (from !== to) await aliasesStore.move(tx, { modelId, alias, from, to, movedAt: now(), movedBy: actorOf(caller) })
+    if (from !== to) {
+      await aliasesStore.move(tx, { modelId, alias, from, to, movedAt: now(), movedBy: actorOf(caller) })
+      await events.publish(tx, 'alias.moved', { modelId, orgId, alias, version: to })
+    }
     auditNote({
       kind: 'model',
       id: modelId,
@@ -115,7 +118,7 @@ export const createAliasesService = (
       caller: Caller,
       modelIdOrName: string,
       requested: { readonly alias: string; readonly version: string; readonly expected: Expected },
-    ): Promise<{ readonly shown: AliasView } | { readonly approval: ShownApproval }> {
+    ): Promise<{ readonly shown: AliasView } | { readonly approval: ApprovalView }> {
       const { alias, expected } = requested
       const { model } = await models.find(caller, modelIdOrName)
       requireAlias(alias)

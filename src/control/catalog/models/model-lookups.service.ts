@@ -75,6 +75,10 @@ export const createModelLookups = (context: Context) => {
     findReadable,
     findVersion,
 
+    /** True if a federation shares the model with the organization. */
+    isSharedWith: async (modelId: string, orgId: string): Promise<boolean> =>
+      shared !== null && (await shared.isSharedWith(database.sql, modelId, orgId)),
+
     /** Resolves a request's reference to an own model and a version, which may not be uploaded yet. */
     resolve: (caller: Caller, reference: string, field?: string): Promise<ResolvedVersion> =>
       references.resolve(find, caller, reference, field),

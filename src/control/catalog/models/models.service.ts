@@ -83,6 +83,7 @@ export const createModelsService = (
       await database.transaction(async (tx) => {
         await modelsStore.insert(tx, model)
         auditNote({ kind: 'model', ...model, after: requested })
+        await events.publish(tx, 'model.created', { modelId: model.id, orgId: model.orgId })
       })
       return { model, newest: null }
     },

@@ -159,6 +159,13 @@ export const createAssignmentsService = (
       since: Date,
     ): Promise<boolean> => reportedDevicesReport.allRun(db, plan, scopeOf(plan), since),
 
+    /** Has those of these plans that are running checked, after the commit, as if devices had reported on them. */
+    async recheck(tx: Executor, planIds: ReadonlySet<string>): Promise<void> {
+      if (planIds.size === 0) return
+      await reportsStore.markReported(tx, [...planIds])
+      await events.publish(tx, 'assignments.reported', { planIds })
+    },
+
     /** Call it in the transaction that deletes the plan. */
     forget: (tx: Executor, planId: string): Promise<void> => reportsStore.forget(tx, planId),
 

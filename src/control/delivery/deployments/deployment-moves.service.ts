@@ -14,7 +14,8 @@ import { isUuid } from '../../../domain/model.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote, unaudited } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
-import { forEach, runDue } from '../../module.ts'
+import { runDue } from '../../module.ts'
+import { createRetries } from '../../retries.ts'
 import type { Bump } from '../assignments/delivery-plans.service.ts'
 import { auditedOf, type DeploymentParts } from './deployment-starts.service.ts'
 import { deploymentsStore, type StoredDeployment } from './deployments.store.ts'
@@ -38,7 +39,10 @@ const requireEffect = (
 }
 
 /** Transitions of deployments: by operators, by the clock, and by the reports of devices. */
-export const createDeploymentMoves = ({ database, now }: Context, { plans, approvals }: DeploymentParts) => {
+export const createDeploymentMoves = (context: Context, { plans, approvals }: DeploymentParts) => {
+  const { database, now, log } = context
+  const attempt = createRetries(context, log, 'a due deployment could not be changed; it will be retried')
+
   /** Applies one event to a row that the caller has locked. */
   const move = async (
     tx: Executor,
@@ -150,7 +154,8 @@ export const createDeploymentMoves = ({ database, now }: Context, { plans, appro
 
     /** Ends deployments at their deadlines. Called by a timer; reads do the same for what they read. */
     async tick(): Promise<void> {
-      await forEach(await deploymentsStore.due(database.sql, now()), attend)
+      for (const id of await deploymentsStore.due(database.sql, now()))
+        await attempt(id, { deployment_id: id }, () => attend(id))
     },
 
     /** Called after reports of devices. */

@@ -85,11 +85,11 @@ export const createDeploymentStarts = (context: Context, parts: DeploymentParts)
   const { database, now, newId } = context
   const { plans, approvals } = parts
   const approverOf = createApproverOf(context, parts)
-  const { resolve, aimAt } = createTargetResolution(context, parts)
+  const { resolve, resolveTargets } = createTargetResolution(context, parts)
 
   /** Returns the deployment as it would start. */
   const plan = async (caller: Caller, wanted: NewDeployment, id: string): Promise<Planned> => {
-    const { orgId, model, version, uploaded, targets, warnings } = await aimAt(caller, wanted)
+    const { orgId, model, version, uploaded, targets, warnings } = await resolveTargets(caller, wanted)
     if (targets.length === 0) {
       const reasons = ['There is no device to deploy to.', ...warnings]
       throw badRequest(`${reasons.join(' ')} Give registered devices or a group.`)
@@ -139,11 +139,11 @@ export const createDeploymentStarts = (context: Context, parts: DeploymentParts)
     resolve,
 
     /** Returns which devices would get it, and whether a second admin would have to approve it. Changes nothing. */
-    async prepare(caller: Caller, aim: TargetSelector): Promise<ResolvedTargets> {
-      const aimed = await aimAt(caller, aim)
-      const nobody = aimed.targets.length === 0 ? ['No target device was found.'] : []
-      const approval = await approverOf(aim, aimed).then(waitOf, refusalOf)
-      return { ...aimed, warnings: [...approval, ...aimed.warnings, ...nobody] }
+    async prepare(caller: Caller, selector: TargetSelector): Promise<ResolvedTargets> {
+      const resolved = await resolveTargets(caller, selector)
+      const nobody = resolved.targets.length === 0 ? ['No target device was found.'] : []
+      const approval = await approverOf(selector, resolved).then(waitOf, refusalOf)
+      return { ...resolved, warnings: [...approval, ...resolved.warnings, ...nobody] }
     },
 
     /** Starts a deployment under a new id or the caller's, which a second deployment cannot use (conflict). */

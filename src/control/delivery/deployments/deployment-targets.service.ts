@@ -21,22 +21,22 @@ export interface TargetSelector {
 
 const NAMED_IN_A_WARNING = 10
 
-/** Finds the devices that an aim names, and warns of those that it cannot find. */
+/** Finds the devices that a selector names, and warns of those that it cannot find. */
 export const createDeploymentTargets = (
   { database, now }: Context,
   { groups }: { readonly groups: Pick<GroupsService, 'locate'> },
 ) => {
   return async (
     caller: Caller,
-    aim: TargetSelector,
+    selector: TargetSelector,
     near: string | null,
   ): Promise<{ targets: Candidate[]; warnings: string[] }> => {
     const since = activeSince(now())
-    const names = [...new Set(aim.devices ?? [])]
-    const fits = ({ platform }: Candidate): boolean => aim.platform === undefined || platform === aim.platform
-    if (names.length === 0 && aim.group === undefined) {
+    const names = [...new Set(selector.devices ?? [])]
+    const fits = ({ platform }: Candidate): boolean => selector.platform === undefined || platform === selector.platform
+    if (names.length === 0 && selector.group === undefined) {
       const targets = (await targetsReport.active(database.sql, caller.orgId, since)).filter(fits)
-      const which = aim.platform === undefined ? '' : ` that run ${aim.platform}`
+      const which = selector.platform === undefined ? '' : ` that run ${selector.platform}`
       return {
         targets,
         warnings: [`${WHOLE_FLEET_WARNING}: all ${targets.length} active devices${which}.`],
@@ -46,20 +46,20 @@ export const createDeploymentTargets = (
     const found = new Map<string, Candidate>()
     if (names.length > 0) {
       const named = await targetsReport.named(database.sql, names, caller.orgId, since)
-      const wanted = named.filter(({ id }) => aim.onlyDevice === undefined || id === aim.onlyDevice)
+      const wanted = named.filter(({ id }) => selector.onlyDevice === undefined || id === selector.onlyDevice)
       for (const device of meant(wanted, near)) found.set(device.id, device)
       const known = new Set([...found.values()].map(({ deviceId }) => deviceId))
       const unknown = names.filter((name) => !known.has(name))
       if (unknown.length > 0) warnings.push(`Unknown devices: ${enumerate(unknown)}.`)
     }
-    if (aim.group !== undefined) {
-      const group = await groups.locate({ orgId: caller.orgId ?? near }, aim.group)
-      if (group === null) warnings.push(`Unknown group: ${aim.group}.`)
+    if (selector.group !== undefined) {
+      const group = await groups.locate({ orgId: caller.orgId ?? near }, selector.group)
+      if (group === null) warnings.push(`Unknown group: ${selector.group}.`)
       else for (const device of await targetsReport.inGroup(database.sql, group.id, since)) found.set(device.id, device)
     }
     const targets = [...found.values()].filter(fits)
     const others = [...found.values()].flatMap((device) => (fits(device) ? [] : [device.deviceId]))
-    if (others.length > 0) warnings.push(`Devices that do not run ${aim.platform}: ${devicesFor(caller, others)}.`)
+    if (others.length > 0) warnings.push(`Devices that do not run ${selector.platform}: ${devicesFor(caller, others)}.`)
     const inactive = targets.flatMap(({ deviceId, isActive }) => (isActive ? [] : [deviceId]))
     if (inactive.length > 0) {
       warnings.push(`Inactive devices, which get it once they are active: ${devicesFor(caller, inactive)}.`)

@@ -1,15 +1,15 @@
 import { type Caller, holds } from '../../../domain/access.ts'
 import type { Platform } from '../../../domain/device.ts'
-import type { Aim, DeploymentsService, StoredDeployment, TargetDevice } from './deployments.service.ts'
+import type { DeploymentsService, StoredDeployment, TargetDevice, TargetSelector } from './deployments.service.ts'
 
-/** Returns the aim in a request's body. */
+/** Returns the selector in a request's body. */
 export const targetSelectorOf = (body: {
   readonly model_name: string
   readonly model_version: string
   readonly devices?: readonly string[]
   readonly group?: string
   readonly platform?: Platform
-}): Aim => ({
+}): TargetSelector => ({
   modelName: body.model_name,
   modelVersion: body.model_version,
   devices: body.devices,

@@ -21,7 +21,7 @@ import { examples } from '../delivery.examples.ts'
 const MAX_DEVICES = 10_000
 const WEEK_MINUTES = 7 * 24 * 60
 
-const aim = {
+const selector = {
   model_name: Line(
     255,
     'Name or id of a model of the catalog, or name@version; a name that is not in it is accepted with a warning, and devices resolve it',
@@ -38,10 +38,15 @@ const aim = {
   platform: Type.Optional(OneOf(PLATFORMS, { description: 'Only devices of this platform' })),
 }
 
-export const PrepareBody = Body('DeploymentToPrepare', 'A deployment to validate', examples.deploymentToPrepare, aim)
+export const PrepareBody = Body(
+  'DeploymentToPrepare',
+  'A deployment to validate',
+  examples.deploymentToPrepare,
+  selector,
+)
 
 export const ExecuteBody = Body('NewDeployment', 'A deployment to execute', examples.newDeployment, {
-  ...aim,
+  ...selector,
   rollout_percentage: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 100, description: 'Percentage of targets to activate; default: 100' }),
   ),

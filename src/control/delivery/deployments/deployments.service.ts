@@ -8,7 +8,7 @@ import { createDeploymentStarts, type DeploymentParts, type Waiting } from './de
 import { deploymentsStore } from './deployments.store.ts'
 import { targetsReport } from './targets.report.ts'
 
-export type { TargetSelector as Aim } from './deployment-targets.service.ts'
+export type { TargetSelector } from './deployment-targets.service.ts'
 export type { StoredDeployment } from './deployments.store.ts'
 export type { TargetDevice } from './targets.report.ts'
 

@@ -13,7 +13,7 @@ import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import { createDeploymentTargets, devicesFor, type TargetSelector } from './deployment-targets.service.ts'
 import type { Candidate } from './targets.report.ts'
 
-/** What an aim means now. */
+/** What a selector names now. */
 export interface ResolvedTargets {
   /** The organization that the deployment belongs to. */
   readonly orgId: string | null
@@ -60,20 +60,20 @@ export const createTargetResolution = (
   const targetsOf = createDeploymentTargets(context, { groups })
   const resolve = createResolve(parts)
 
-  /** Resolves an aim to a version and devices. Changes nothing. */
-  const aimAt = async (caller: Caller, aim: TargetSelector): Promise<ResolvedTargets> => {
-    const resolved = await resolve(caller, aim)
+  /** Resolves a selector to a version and devices. Changes nothing. */
+  const resolveTargets = async (caller: Caller, selector: TargetSelector): Promise<ResolvedTargets> => {
+    const resolved = await resolve(caller, selector)
     const model = resolved?.model ?? null
-    const { targets: found, warnings } = await targetsOf(caller, aim, model?.orgId ?? null)
+    const { targets: found, warnings } = await targetsOf(caller, selector, model?.orgId ?? null)
     const orgId = ownerOf(caller, model, found)
     const targets = found.filter((device) => plans.reaches(orgId, device.orgId))
     const others = found.filter((device) => !targets.includes(device)).map(({ deviceId }) => deviceId)
     if (others.length > 0)
       warnings.push(`Devices of other organizations, which it does not reach: ${devicesFor(caller, others)}.`)
     // Pins what `latest` or an alias is now: a later move must not change a deployment that is under way.
-    const version = resolved?.label ?? aim.modelVersion
+    const version = resolved?.label ?? selector.modelVersion
     if (resolved === null) {
-      warnings.push(`The catalog has no model '${aim.modelName}': devices must resolve the name themselves.`)
+      warnings.push(`The catalog has no model '${selector.modelName}': devices must resolve the name themselves.`)
     } else if (resolved.version === null) {
       warnings.push(`Version ${version} is not uploaded yet: devices get nothing until it is.`)
     }
@@ -81,5 +81,5 @@ export const createTargetResolution = (
     return { orgId, model, version, uploaded: resolved?.version ?? null, targets, warnings }
   }
 
-  return { resolve, aimAt }
+  return { resolve, resolveTargets }
 }

@@ -72,10 +72,16 @@ export const createPairingDelivery = (
   const deploy = async (pairing: StoredPairing, onlyDevice: string): Promise<string | null> => {
     const { id, modelName, modelVersion, deviceId } = pairing
     if (modelName === null || deviceId === null) return null
-    const aim = { modelName, modelVersion: modelVersion ?? 'latest', devices: [deviceId], onlyDevice, group: undefined }
+    const selector = {
+      modelName,
+      modelVersion: modelVersion ?? 'latest',
+      devices: [deviceId],
+      onlyDevice,
+      group: undefined,
+    }
     const how = { percentage: 100, strategy: 'canary', deadlineSeconds: DELIVERY_SECONDS } as const
     try {
-      await deployments.execute(onBehalfOf(pairing), { ...aim, ...how }, { id, actor: null })
+      await deployments.execute(onBehalfOf(pairing), { ...selector, ...how }, { id, actor: null })
       return null
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error

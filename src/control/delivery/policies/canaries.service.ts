@@ -28,18 +28,24 @@ export interface PolicyParts {
   readonly groups: Pick<GroupsService, 'locate'>
 }
 
+/** True if the policy's canary would have no devices: its group no longer exists. */
+export const hasLostGroup = async (
+  groups: PolicyParts['groups'],
+  { settings: { canaryGroupId } }: Pick<StoredPolicy, 'settings'>,
+): Promise<boolean> => canaryGroupId !== null && (await groups.locate({ orgId: null }, canaryGroupId)) === null
+
 /** Tries the result of a finished round: publishes it as a version, and rolls that out to a canary group. */
-export const createCanaries = ({ database, now, newId }: Context, { plans, models, rollouts }: PolicyParts) => {
+export const createCanaries = ({ database, now, newId }: Context, { plans, models, rollouts, groups }: PolicyParts) => {
   let undecided: UndecidedRound = async () => null
 
-  /** Tries the newest undecided round of the policy's model, unless another is still being observed. */
+  /** Tries the newest undecided round of the policy's model, unless another is still being observed or the group is gone. */
   const begin = async (policy: StoredPolicy): Promise<void> => {
     const { settings } = policy
     const round = await undecided(database.sql, policy)
     if (round === null || (await decisionsStore.observing(database.sql, policy.id)).length > 0) return
     const origin = await models.originOf(round.aggregatedModelId, 1)
     const model = await models.known(policy.modelId)
-    if (origin === null || model === null) return
+    if (origin === null || model === null || (await hasLostGroup(groups, policy))) return
     await plans.change(async (tx, bump) => {
       // Another process was faster and has stored a decision.
       if ((await policiesStore.lockEnabled(tx, policy.id)) === null) return

@@ -12,6 +12,8 @@ export const policiesRoutes = (app: App, policies: PoliciesService, models: Mode
     await models.find(callerOf(request), (request.params as { model_id: string }).model_id)
   }
 
+  const shown = async (policy: StoredPolicy) => present(policy, await policies.warningsOf(policy))
+
   app.put(
     '/api/v1/models/:model_id/policy',
     {
@@ -41,7 +43,7 @@ export const policiesRoutes = (app: App, policies: PoliciesService, models: Mode
         incrementStep: body.increment_step ?? 10,
         stepIntervalSeconds: Math.max(1, Math.round(60 * (body.step_interval_minutes ?? 60))),
       })
-      return present(policy)
+      return shown(policy)
     },
   )
 
@@ -58,12 +60,11 @@ export const policiesRoutes = (app: App, policies: PoliciesService, models: Mode
     },
     async (request) => {
       const found = await policies.list(callerOf(request))
-      return {
-        policies: found.map(({ policy, model }) => ({
-          ...present(policy),
-          model_name: model?.name ?? model?.roundName ?? null,
-        })),
-      }
+      const listed = found.map(async ({ policy, model }) => ({
+        ...(await shown(policy)),
+        model_name: model?.name ?? model?.roundName ?? null,
+      }))
+      return { policies: await Promise.all(listed) }
     },
   )
 
@@ -78,7 +79,7 @@ export const policiesRoutes = (app: App, policies: PoliciesService, models: Mode
       },
       config: { access: 'models:read', errors: ['not_found'] } satisfies RouteConfig,
     },
-    async (request) => present(await policies.find(callerOf(request), request.params.model_id)),
+    async (request) => shown(await policies.find(callerOf(request), request.params.model_id)),
   )
 
   app.delete(
@@ -93,7 +94,7 @@ export const policiesRoutes = (app: App, policies: PoliciesService, models: Mode
       },
       config: { access: 'models:write', errors: ['not_found'] } satisfies RouteConfig,
     },
-    async (request) => present(await policies.delete(callerOf(request), request.params.model_id)),
+    async (request) => shown(await policies.delete(callerOf(request), request.params.model_id)),
   )
 
   app.get(
@@ -117,7 +118,7 @@ export const policiesRoutes = (app: App, policies: PoliciesService, models: Mode
   )
 }
 
-const present = ({ settings, ...policy }: StoredPolicy) => ({
+const present = ({ settings, ...policy }: StoredPolicy, warnings: string[]) => ({
   model_id: policy.modelId,
   org_id: policy.orgId,
   enabled: policy.enabled,
@@ -133,6 +134,7 @@ const present = ({ settings, ...policy }: StoredPolicy) => ({
   step_interval_minutes: settings.stepIntervalSeconds / 60,
   created_at: policy.createdAt.toISOString(),
   updated_at: policy.updatedAt.toISOString(),
+  warnings,
 })
 
 const presentDecision = ({ record, ...decision }: StoredDecision) => ({

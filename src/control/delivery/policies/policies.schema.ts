@@ -70,6 +70,7 @@ const policyFields = {
   step_interval_minutes: Type.Number(),
   created_at: Timestamp,
   updated_at: Timestamp,
+  warnings: Type.Array(Type.String()),
 }
 
 export const Policy = Body('Policy', 'Rules for rolling out the result of a round', examples.policy, policyFields)

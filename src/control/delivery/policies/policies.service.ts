@@ -6,7 +6,7 @@ import type { PolicySettings } from '../../../domain/policy.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import { runDue } from '../../module.ts'
-import type { PolicyParts } from './canaries.service.ts'
+import { hasLostGroup, type PolicyParts } from './canaries.service.ts'
 import { decisionsStore } from './decisions.store.ts'
 import { policiesStore, type StoredPolicy } from './policies.store.ts'
 import { announcePolicy, createPolicyDecisions } from './policy-decisions.service.ts'
@@ -51,6 +51,12 @@ export const createPoliciesService = (context: Context, parts: PolicyParts) => {
     find,
     tick,
     followRounds,
+
+    /** Returns why the policy does nothing, if something that it needs is gone. */
+    warningsOf: async (policy: StoredPolicy): Promise<string[]> =>
+      (await hasLostGroup(groups, policy))
+        ? ['The canary group was deleted: no result is tried until the policy is set with another group, or with none.']
+        : [],
 
     /** Lists the policies of all models that the caller sees, each with its model. */
     async list(caller: Caller) {

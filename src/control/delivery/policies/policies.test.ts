@@ -25,6 +25,7 @@ describe('a policy', () => {
       step_interval_minutes: 60,
       created_at: at,
       updated_at: at,
+      warnings: [],
     }
     const path = '/api/v1/models/m/policy'
     expect((await world.request('GET', path, { key })).body).toEqual(expected)
@@ -196,6 +197,28 @@ describe('a policy', () => {
         reason: 'Inconclusive after 30 minutes, so nothing was promoted. The canary group was deleted: set another.',
       },
     ])
+  })
+
+  it('tries no result while its canary group is deleted, and says so', async () => {
+    const { world, fleet, key } = await start(POLICY)
+    const group = { org_id: 'default', name: 'early' }
+    const { body } = await world.request('POST', '/api/v1/device-groups', { key, body: group })
+    const { id } = body as { id: string }
+    const set = (canary_group?: string) =>
+      world.request('PUT', '/api/v1/models/m/policy', { key, body: { ...POLICY, canary_group } })
+    expect(await set('early')).toMatchObject({ status: 200, body: { canary_group_id: id, warnings: [] } })
+    await world.request('DELETE', `/api/v1/device-groups/${id}`, { key })
+    await trainOnce(world, fleet[0]!, 'm')
+    expect(await decisions(world, key)).toEqual([])
+    const warned = {
+      canary_group_id: id,
+      warnings: [
+        'The canary group was deleted: no result is tried until the policy is set with another group, or with none.',
+      ],
+    }
+    expect((await world.request('GET', '/api/v1/models/m/policy', { key })).body).toMatchObject(warned)
+    expect((await world.request('GET', '/api/v1/policies', { key })).body).toMatchObject({ policies: [warned] })
+    expect(await set()).toMatchObject({ status: 200, body: { canary_group_id: null, warnings: [] } })
   })
 
   it('rolls back as soon as the version fails on its devices', async () => {

@@ -1,9 +1,10 @@
 import { explain, isJudgeable, judge, marginsOf } from '../../../domain/policy.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { Context } from '../../context.ts'
+import { createRetries } from '../../retries.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { StoredRollout } from '../rollouts/rollouts.service.ts'
-import { createCanaries, type PolicyParts } from './canaries.service.ts'
+import { createCanaries, hasLostGroup, type PolicyParts } from './canaries.service.ts'
 import { type DecisionStatus, decisionsStore, type StoredDecision } from './decisions.store.ts'
 import { policiesStore, type StoredPolicy } from './policies.store.ts'
 
@@ -24,12 +25,12 @@ export const createPolicyDecisions = (context: Context, parts: PolicyParts) => {
   const { database, log, now } = context
   const { plans, models, rollouts, groups } = parts
   const { begin, followRounds } = createCanaries(context, parts)
+  const attempt = createRetries(context, log, 'a policy could not act; it will be retried')
 
-  const unmeasured = async ({ settings }: StoredPolicy, metrics: readonly string[]): Promise<string> => {
-    const { canaryGroupId: id } = settings
-    const isDeleted = id !== null && (await groups.locate({ orgId: null }, id)) === null
-    return isDeleted ? 'The canary group was deleted: set another.' : `No device measured ${metrics.join(' or ')}.`
-  }
+  const unmeasured = async (policy: StoredPolicy, metrics: readonly string[]): Promise<string> =>
+    (await hasLostGroup(groups, policy))
+      ? 'The canary group was deleted: set another.'
+      : `No device measured ${metrics.join(' or ')}.`
 
   /** Judges a canary at most twice, because more looks give chance more weight: when enough have measured, and at the end. */
   const conclude = async (decision: StoredDecision, policy: StoredPolicy): Promise<void> => {
@@ -121,18 +122,10 @@ export const createPolicyDecisions = (context: Context, parts: PolicyParts) => {
   /** Ends the observations that are due, and tries the results of finished rounds. */
   const tick = async (): Promise<void> => {
     for (const { decision, policy } of await decisionsStore.observing(database.sql)) {
-      await safely(policy, () => conclude(decision, policy))
+      await attempt(decision.id, { policy_id: policy.id }, () => conclude(decision, policy))
     }
-    for (const policy of await policiesStore.enabled(database.sql)) await safely(policy, () => begin(policy))
-  }
-
-  /** Logs errors of `work`: one policy that cannot act must not stop the others. */
-  const safely = async (policy: StoredPolicy, work: () => Promise<void>): Promise<void> => {
-    try {
-      await work()
-    } catch (error) {
-      log.error({ policy_id: policy.id, err: error }, 'a policy could not act; it will be retried')
-    }
+    for (const policy of await policiesStore.enabled(database.sql))
+      await attempt(policy.id, { policy_id: policy.id }, () => begin(policy))
   }
 
   return { tick, followRounds }

@@ -11,7 +11,7 @@ import {
 import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote, unaudited } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
-import { forEach } from '../../module.ts'
+import { createRetries } from '../../retries.ts'
 import type { AssignmentsService } from '../assignments/assignments.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import { rolloutsStore, type StoredRollout } from './rollouts.store.ts'
@@ -40,7 +40,7 @@ const RAISING: readonly RolloutEvent[] = ['step', 'advance', 'set_percentage', '
 
 /** Transitions of rollouts: by requests, by the clock, and by the reports of devices. */
 export const createRolloutMoves = (
-  { database, now }: Context,
+  context: Context,
   {
     plans,
     assignments,
@@ -49,6 +49,9 @@ export const createRolloutMoves = (
     readonly assignments: AssignmentsService
   },
 ) => {
+  const { database, now, log } = context
+  const attempt = createRetries(context, log, 'a due rollout could not be changed; it will be retried')
+
   /** Applies events in order to a row that the caller has locked. */
   const move = async (
     tx: Executor,
@@ -113,7 +116,8 @@ export const createRolloutMoves = (
 
   /** Attends to every due rollout. Called by a timer and before reads, so that reads never lag behind the clock. */
   const tick = async (): Promise<void> => {
-    await forEach(await rolloutsStore.due(database.sql, now()), attend)
+    for (const id of await rolloutsStore.due(database.sql, now()))
+      await attempt(id, { rollout_id: id }, () => attend(id))
   }
 
   return {

@@ -115,7 +115,10 @@ export const createRolloutsService = (
         }
         if (mayWait && locked.status !== 'pending' && (change.percentage ?? 0) > locked.targetPercentage)
           throw conflict(`It is approved up to ${locked.targetPercentage}%. Create another rollout for more.`)
-        return move(tx, bump, locked, [event], { ...change, actor: actorOf(caller) })
+        const moved = await move(tx, bump, locked, [event], { ...change, actor: actorOf(caller) })
+        // Nothing was checked while it was paused, although devices reported.
+        if (event === 'resume') await assignments.recheck(tx, new Set([id]))
+        return moved
       })
       return { rollout, model }
     },

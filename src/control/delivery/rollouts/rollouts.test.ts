@@ -252,6 +252,35 @@ describe('a rollout that runs', () => {
     expect(await get(world, key, bad)).toMatchObject({ status: 'rolled_back' })
   })
 
+  it('is checked after waits that double while that fails', async () => {
+    const { world, key, fleet } = await startFleet(3)
+    const bad = await created(world, key, { rollout_percentage: 100, auto_rollback: true })
+    const { sql: db } = world.database!
+    const isKept = sql`id <> ${sql.lit(bad.rollout_id)} or status = 'active'`
+    await sql`alter table rollouts add constraint kept check (${isKept})`.execute(db)
+    for (const device of fleet) await report(world, device, bad, 'failed')
+    await world.advance(1)
+    await sql`alter table rollouts drop constraint kept`.execute(db)
+    await world.advance(1)
+    expect(await runs(world, fleet[0]!), 'the second wait is two seconds').toEqual(['2.0.0'])
+    await world.advance(1)
+    expect(await runs(world, fleet[0]!)).toEqual([])
+  })
+
+  it('that is resumed is checked at once: its devices may have reported while it was paused', async () => {
+    const { world, key, fleet } = await startFleet(2)
+    const rollout = await created(world, key, { rollout_percentage: 100 })
+    await applyAction(world, key, rollout, 'pause')
+    for (const device of fleet) await report(world, device, rollout, 'active')
+    const statusOf = async () => {
+      const { sql: db } = world.database!
+      return (await db.selectFrom('rollouts').select('status').executeTakeFirstOrThrow()).status
+    }
+    expect(await statusOf()).toBe('paused')
+    await applyAction(world, key, rollout, 'resume')
+    expect(await statusOf()).toBe('completed')
+  })
+
   it('is completed by the report of the last device that was heard from within a step interval', async () => {
     const { world, key, fleet } = await startFleet(3)
     await world.advance(1800)

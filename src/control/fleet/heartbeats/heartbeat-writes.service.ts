@@ -24,10 +24,10 @@ export interface Announcements {
   /** By device, the round that asks it to evaluate its new model. */
   readonly evaluating: ReadonlyMap<string, string>
   readonly open: readonly JoinableRound[]
-  readonly wanting: readonly OpenDemand[]
+  readonly demands: readonly OpenDemand[]
 }
 
-export const NOTHING_ANNOUNCED: Announcements = { pending: new Map(), evaluating: new Map(), open: [], wanting: [] }
+export const NOTHING_ANNOUNCED: Announcements = { pending: new Map(), evaluating: new Map(), open: [], demands: [] }
 
 /** A crash loses the heartbeats that were answered but not yet written: at most those of this period. */
 const FLUSH_MS = 1000

@@ -14,7 +14,7 @@ import {
 } from './heartbeat-writes.service.ts'
 import { type HeartbeatWrite, heartbeatsStore, type Received } from './heartbeats.store.ts'
 
-export type { Announcements as Announced, JoinableRound, OpenDemand as Wanting } from './heartbeat-writes.service.ts'
+export type { Announcements, JoinableRound, OpenDemand } from './heartbeat-writes.service.ts'
 
 export interface Report {
   readonly status: DeviceStatus | undefined
@@ -101,7 +101,7 @@ export const createHeartbeatsService = (context: Context, { devices }: { readonl
     }
     const pending = announced.pending.get(device.id)
     const isInformed = pending?.isPrivate !== true || caller.deviceId === device.id || holds(caller, 'admin')
-    const mayTrainSoon = device.trains && announced.wanting.some((training) => mayJoin(training, device))
+    const mayTrainSoon = device.trains && announced.demands.some((training) => mayJoin(training, device))
     const pendingEvaluationId = announced.evaluating.get(device.id) ?? null
     const pendingRoundId = isInformed ? (pending?.roundId ?? null) : null
     const recorded = { device, mayTrainSoon, pendingRoundId, pendingEvaluationId }

@@ -98,6 +98,29 @@ describe('the event stream', () => {
     expect((await streams.stranger.next())?.data).toMatchObject({ type: 'group.changed', subject: { id: group.id } })
   })
 
+  it('reports a new model, its version, and the moves and the deletion of its aliases', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('a')
+    const stream = await openStream(world.baseUrl, { key, query: '?topics=model' })
+    expect((await stream.next())?.event).toBe('ready')
+    const { body } = await world.request('POST', '/api/v1/models', { key, body: { name: 'scorer' } })
+    const { id } = body as { id: string }
+    const file = formOf('weights', { version_label: '1.0.0' }, 'w.h5')
+    await world.request('POST', '/api/v1/models/scorer/versions/upload', { key, body: file })
+    const alias = '/api/v1/models/scorer/aliases/production'
+    // Repeating a move changes nothing.
+    for (const version of ['1.0.0', '1'])
+      expect((await world.request('PUT', alias, { key, body: { version } })).status).toBe(200)
+    expect((await world.request('DELETE', alias, { key })).status).toBe(200)
+    for (const [type, payload] of [
+      ['model.created', {}],
+      ['model.version_added', { version: 1 }],
+      ['model.alias_moved', { alias: 'production', version: 1 }],
+      ['model.alias_moved', { alias: 'production', version: null }],
+    ] as const)
+      expect((await stream.next())?.data).toEqual({ type, subject: { kind: 'model', id }, payload, time })
+  })
+
   it('counts updates and registrations together, once a second', async () => {
     const world = await startWorld()
     const { key } = await world.register('a')

@@ -24,15 +24,16 @@ const ofRound = (
 })
 
 const ofModel = (
+  type: 'model.created' | 'model.version_added' | 'model.version_converted' | 'model.alias_moved',
   modelId: string,
   { orgId, federationId = null }: { readonly orgId: string | null; readonly federationId?: string | null },
-  version: number,
+  payload: NewEvent['payload'] = {},
 ): NewEvent => ({
   orgId,
   federationId,
-  type: 'model.version_added',
+  type,
   subject: { kind: 'model', id: modelId },
-  payload: { version },
+  payload,
 })
 
 /** A round's noise was booked when it started, whatever its result. */
@@ -133,7 +134,7 @@ export const createOutbox = ({ database, events, now }: Context) => {
   record('round.collected', (round) => [ofRound('round.collected', round)])
   record('round.completed', (round) => [
     ofRound('round.completed', round, { model_id: round.modelId }),
-    ofModel(round.modelId, round, 1),
+    ofModel('model.version_added', round.modelId, round, { version: 1 }),
   ])
   record('round.failed', (round) => [ofRound('round.failed', round, { reason: withoutDevicesWords(round.reason) })])
   record('job.changed', ({ id, orgId, federationId, status }) => [
@@ -148,7 +149,16 @@ export const createOutbox = ({ database, events, now }: Context) => {
       payload: { kind, status },
     },
   ])
-  record('version.added', ({ modelId, orgId, version }) => [ofModel(modelId, { orgId }, version)])
+  record('model.created', ({ modelId, orgId }) => [ofModel('model.created', modelId, { orgId })])
+  record('version.added', ({ modelId, orgId, version }) => [
+    ofModel('model.version_added', modelId, { orgId }, { version }),
+  ])
+  record('conversion.ended', ({ modelId, orgId, version, format, state }) => [
+    ofModel('model.version_converted', modelId, { orgId }, { version, format, state }),
+  ])
+  record('alias.moved', ({ modelId, orgId, alias, version }) => [
+    ofModel('model.alias_moved', modelId, { orgId }, { alias, version }),
+  ])
   record('plan.changed', ({ kind, id, orgId, status, percentage, modelId }) => [
     {
       orgId,

@@ -11,13 +11,13 @@ import type { LogEvents } from './log-events.service.ts'
 import { type LogEvent, logMessages, type Receiver } from './log-messages.ts'
 import { metricMessages } from './metric-messages.ts'
 import { createPartialSuccesses } from './partial-success.ts'
-import { failed, type Message, type Outcome, outcomeOf, reasonOf, send, Unsuccessful } from './send.ts'
+import { failed, MAX_SENDING_MS, type Message, type Outcome, outcomeOf, reasonOf, send, Unsuccessful } from './send.ts'
 import type { TrainingRuns } from './training-runs.service.ts'
 
 const AT_ONCE = 16
+/** How many of these may be retries, so that receivers that hang leave places for the others. */
+const RETRIES_AT_ONCE = AT_ONCE / 2
 const LETTERS_AT_ONCE = 100
-/** Less than a lease, which covers the requests and the writes around them. */
-const MAX_SENDING_MS = 25_000
 const METRICS_EVERY_MS = 60_000
 
 interface DeliveryParts {
@@ -76,7 +76,7 @@ export const createDeliveries = (context: Context, { events, metrics, runs, allo
   const stop = new AbortController()
   // Each request that is being sent listens; Node takes more than ten for a leak.
   setMaxListeners(0, stop.signal)
-  const running = new Set<Promise<void>>()
+  const running = new Map<Promise<void>, LeasedIntegration>()
 
   const openConfig = ({ config, id }: StoredIntegration): Promise<string> =>
     secrets.open(config, id).catch((error: Error) => Promise.reject(new Unsuccessful(failed(error.message))))
@@ -188,16 +188,17 @@ export const createDeliveries = (context: Context, { events, metrics, runs, allo
     async tick(): Promise<void> {
       const limit = AT_ONCE - running.size
       if (stop.signal.aborted || limit === 0) return
+      const retries = RETRIES_AT_ONCE - [...running.values()].filter(({ failures }) => failures > 0).length
       const withWork = await integrationWork.withWork(database.sql)
-      for (const integration of await deliveriesStore.claim(database.sql, { now: now(), limit, withWork })) {
+      for (const integration of await deliveriesStore.claim(database.sql, { now: now(), limit, retries, withWork })) {
         const delivery = deliver(integration).finally(() => running.delete(delivery))
-        running.add(delivery)
+        running.set(delivery, integration)
       }
     },
 
     /** Waits for the running deliveries. */
     async settled(): Promise<void> {
-      await Promise.all(running)
+      await Promise.all(running.keys())
     },
 
     /** Sends a sample now, and returns the receiver's response. */

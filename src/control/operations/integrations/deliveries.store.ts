@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { Position } from '../events/outbox.service.ts'
 import { type Batch, fromRow, type IntegrationRecord, type StoredIntegration } from './integrations.store.ts'
@@ -71,24 +71,29 @@ export const deliveriesStore = {
   },
 
   /**
-   * Leases integrations that are due and have something to send: metrics, events, or work (`withWork`). Those due later than
-   * any delivery schedules are due now, because the clock was set back, unless another process, whose clock may be ahead, has
-   * held them in the last two minutes.
+   * Leases up to `limit` integrations that are due and have something to send: metrics, events, or work (`withWork`). At most
+   * `retries` of them have failed before. Those due later than any delivery schedules are due now, because the clock was set
+   * back, unless another process, whose clock may be ahead, has held them in the last two minutes.
    */
   async claim(
     db: Executor,
-    { now, limit, withWork }: { now: Date; limit: number; withWork: readonly string[] },
+    { now, limit, retries, withWork }: { now: Date; limit: number; retries: number; withWork: readonly string[] },
   ): Promise<LeasedIntegration[]> {
+    const due = (condition: RawBuilder<boolean>, most: number) => sql`(
+      select i.id, i.next_at from integrations i
+      where ${condition} and not i.paused and (i.next_at <= ${now}
+          or i.next_at > ${now}::timestamptz + case when i.failures = 0 then interval '2 minutes' else interval '2 hours' end
+            and (i.lease_until is null or i.lease_until <= now() - interval '2 minutes'))
+        and (i.lease_until is null or i.lease_until <= now())
+        and (i.kind = 'metrics' or i.id = any(${[...withWork]}::uuid[])
+          or i.kind = 'logs' and exists (select 1 from events_outbox e where ${DELIVERABLE_EVENTS}))
+      order by i.next_at limit ${most} for update skip locked)`
     const { rows } = await sql<IntegrationRecord & { lease: string }>`
       update integrations set lease_until = now() + interval '30 seconds' where id in (
-        select i.id from integrations i
-        where not i.paused and (i.next_at <= ${now}
-            or i.next_at > ${now}::timestamptz + case when i.failures = 0 then interval '2 minutes' else interval '2 hours' end
-              and (i.lease_until is null or i.lease_until <= now() - interval '2 minutes'))
-          and (i.lease_until is null or i.lease_until <= now())
-          and (i.kind = 'metrics' or i.id = any(${[...withWork]}::uuid[])
-            or i.kind = 'logs' and exists (select 1 from events_outbox e where ${DELIVERABLE_EVENTS}))
-        order by i.next_at limit ${limit} for update skip locked)
+        select id from (
+          select * from ${due(sql`i.failures = 0`, limit)} as first_attempts
+          union all select * from ${due(sql`i.failures > 0`, Math.min(retries, limit))} as retries) as due
+        order by next_at limit ${limit})
       returning *, cursor_tx::text as cursor_tx, lease_until::text as lease`.execute(db)
     return rows.map((row) => ({ ...fromRow(row), lease: row.lease }))
   },

@@ -10,6 +10,7 @@ import { createSecrets } from '../../../platform/secrets.ts'
 import { logMessages } from './log-messages.ts'
 import { metricMessages } from './metric-messages.ts'
 import { startReceiver } from './receiver.fixture.ts'
+import { send } from './send.ts'
 
 const databases = (['embedded', 'postgres'] as const).filter((kind) => kind === 'embedded' || hasPostgres())
 const AT = '/api/v1/integrations'
@@ -276,6 +277,38 @@ it('a receiver that hangs does not delay the others', async () => {
   await hanging.down()
   await advanced
   expect(await show(id)).toMatchObject({ failures: 1 })
+})
+
+it.each(databases)('retries to many receivers that hang leave places for the others (%s)', async (database) => {
+  const { world, create, happen } = await start(database)
+  const [hanging, healthy] = [await startReceiver(), await startReceiver()]
+  hanging.respond = (_request, response) => void response.writeHead(500).end()
+  for (let n = 0; n < 16; n++) {
+    await create({ kind: 'logs', type: 'webhook', name: `w${n}`, endpoint: hanging.url })
+  }
+  await happen('a')
+  await world.advance(60)
+  const before = hanging.received.length
+  hanging.respond = () => undefined
+  await create({ kind: 'logs', type: 'webhook', endpoint: healthy.url })
+  const advanced = world.advance(60)
+  await expect.poll(() => hanging.received.length - before).toBe(8)
+  await happen('b')
+  await expect.poll(() => healthy.received.length).toBe(1)
+  expect(hanging.received.length - before).toBe(8)
+  await hanging.down()
+  await advanced
+})
+
+it('a request at the end of those that depend on each other says how long they took', async () => {
+  const hanging = await startReceiver()
+  hanging.respond = () => undefined
+  const message = { url: hanging.url, headers: {}, body: Buffer.from('') }
+  const { signal } = new AbortController()
+  expect(await send(message, true, signal, 1)).toMatchObject({
+    ok: false,
+    response: 'Its responses took longer than 25 s in total.',
+  })
 })
 
 it('requests to many receivers that hang are not reported as a leak', async () => {

@@ -12,7 +12,7 @@ import { GROUP_DELETED, type ParticipantScope, type ParticipantScopes } from '..
 import type { PrivacyCosts } from '../rounds/privacy-costs.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
 import { jobsStore, type StoredJob } from './jobs.store.ts'
-import { baseVersionGone, createBaseVersions } from './next-round.service.ts'
+import { createBaseVersions } from './next-round.service.ts'
 
 /** Continues ended jobs from their last completed round, with the strategy's state from that round. */
 export const createJobContinuations = (
@@ -23,7 +23,7 @@ export const createJobContinuations = (
     readonly draws: Pick<PrivateDraws, 'countEligible'>
     readonly prices: Pick<PrivacyCosts, 'roundsLeft'>
     readonly ledger: Pick<Ledger, 'quote'>
-    readonly models: Pick<ModelsService, 'versionFor' | 'findReadable'>
+    readonly models: Pick<ModelsService, 'versionFor' | 'findReadable' | 'isSharedWith'>
     readonly heartbeats: Pick<HeartbeatsService, 'announce'>
   },
 ) => {
@@ -50,7 +50,8 @@ export const createJobContinuations = (
           `Start another job from its result, model ${job.latestModelId}; it begins with a new state.`,
       )
     }
-    if ((await beginningOf(job)) === null) throw conflict(baseVersionGone(job))
+    const version = await beginningOf(job)
+    if ('unavailable' in version) throw conflict(version.unavailable)
   }
 
   /** Resolves the job's federation and group again, because both may have changed. */

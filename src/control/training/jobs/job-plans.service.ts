@@ -173,6 +173,7 @@ export const createJobPlans = (
           publish,
           ...(requested.evaluationSeconds === undefined ? {} : { evaluationSeconds: requested.evaluationSeconds }),
           ...(rawVector ? { rawVector: true } : {}),
+          ...(sees(caller, model.orgId) ? {} : { sharedModel: true }),
         },
       }
     },

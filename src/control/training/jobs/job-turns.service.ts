@@ -13,7 +13,7 @@ import type { RoundsService } from '../rounds/rounds.service.ts'
 import type { SecurePlan, SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
 import { jobsStore, type StoredJob } from './jobs.store.ts'
-import { baseVersionGone, createBaseVersions, createCostInputs, nextRound } from './next-round.service.ts'
+import { createBaseVersions, createCostInputs, nextRound } from './next-round.service.ts'
 
 interface Parts {
   readonly progress: JobProgressService
@@ -22,7 +22,7 @@ interface Parts {
   readonly starts: Pick<RoundStarts, 'countActive' | 'open'>
   readonly prices: Pick<PrivacyCosts, 'priced'>
   readonly secure: Pick<SecureSteps, 'prepare'>
-  readonly models: Pick<ModelsService, 'versionFor'>
+  readonly models: Pick<ModelsService, 'versionFor' | 'isSharedWith'>
 }
 
 /** Starts the next round of each job whose turn it is, and ends jobs that cannot have another round. */
@@ -115,8 +115,8 @@ export const createJobTurns = (context: Context, parts: Parts) => {
   /** Starts the job's next round if it is the job's turn; with `isAwaited`, waits for another process that is doing so. */
   const advance = async (seen: StoredJob, isAwaited: boolean): Promise<void> => {
     const version = await beginningOf(seen)
-    if (version === null) {
-      return endWith(seen, isAwaited, { event: 'give_up', endedBy: 'cannot_start', reason: baseVersionGone(seen) })
+    if ('unavailable' in version) {
+      return endWith(seen, isAwaited, { event: 'give_up', endedBy: 'cannot_start', reason: version.unavailable })
     }
     try {
       const secured = await securePlanOf(seen, version)

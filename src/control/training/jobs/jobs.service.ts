@@ -152,6 +152,7 @@ export const createJobsService = (
     },
 
     tick: turns.tick,
+    resetTimesAhead: (): Promise<void> => jobsStore.resetTimesAhead(database.sql, now()),
   }
 }
 

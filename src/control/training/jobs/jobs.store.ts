@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { EndedBy, Ending } from '../../../domain/job-endings.ts'
 import type { JobSettings, JobStatus } from '../../../domain/training-job.ts'
+import { latestTrusted } from '../../../platform/db/moments.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { TrainingJobRow } from '../../../platform/db/training-rows.ts'
 
@@ -102,6 +103,13 @@ export const jobsStore = {
       select * from training_jobs where id = ${id} and ended_at is null and ending is null
       for update ${isAwaited ? sql`` : sql`skip locked`}`.execute(tx)
     return rows[0] === undefined ? null : fromRow(rows[0])
+  },
+
+  /** Jobs that began to wait for devices while the clock was ahead begin to wait now. */
+  async resetTimesAhead(db: Executor, now: Date): Promise<void> {
+    const wait = sql`(settings->>'waitForDevicesSeconds')::float8 * interval '1 second'`
+    await sql`update training_jobs set waiting_until = ${now}::timestamptz + ${wait}
+      where ended_at is null and ending is null and waiting_until > ${latestTrusted(now)} + ${wait}`.execute(db)
   },
 
   async update(tx: Executor, id: string, changes: Partial<JobChanges>): Promise<void> {

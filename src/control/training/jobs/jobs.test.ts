@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import {
   comeOnce,
@@ -11,6 +12,8 @@ import {
 } from '../../../../test/training-fleet.ts'
 import { startWorld, type World } from '../../../../test/world.ts'
 import { isTreeStrategy, STRATEGY_NAMES } from '../../../domain/strategy-rules.ts'
+import { NotNeeded } from '../../../sdk/not-needed.ts'
+import { takePart } from '../../../sdk/take-part.ts'
 
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
 const at = '2026-01-01T00:00:00.000Z'
@@ -218,6 +221,15 @@ describe('a training job', () => {
     await world.service.runDueTasks()
     expect(await jobOf(world, key, job.id)).toMatchObject({ status: 'completed' })
     expect(await get(world, key, `${id}/status`)).toMatchObject({ completed_devices: 4, failed_devices: 2 })
+    const { body } = await world.request('GET', `/api/v1/training/rounds/${id}/selection`, { key: fleet[5]!.key })
+    expect(body).toMatchObject({ reason: 'Not needed: enough other devices had submitted an update.' })
+    // They may be drawn for the next round without another heartbeat.
+    const { rows } = await sql`select from devices where missed_at is not null`.execute(world.database!.sql)
+    expect(rows).toEqual([])
+    const slow = fleet[4]!
+    const sent = takePart(slow.device, id, slow.trainer)
+    await expect(sent).rejects.toThrow(NotNeeded)
+    await expect(sent).rejects.toThrow("This device's update is not needed: The round is completed")
   })
 
   it('ends when it has converged', async () => {

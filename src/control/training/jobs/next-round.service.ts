@@ -18,23 +18,31 @@ const distributedBy = ({
 }: StoredJob): [modelId: string | null, version?: number | undefined] =>
   latestModelId === null ? [modelId, settings.modelVersion] : [latestModelId]
 
-/** The version that the job's next round distributes; null if it or its file is gone. */
+/** The version that the job's next round distributes, or why it cannot: it or its file is gone, or it is no longer shared. */
 export const createBaseVersions =
-  ({ blobs }: Context, { models }: { readonly models: Pick<ModelsService, 'versionFor'> }) =>
-  async (job: StoredJob): Promise<StoredVersion | null> => {
+  ({ blobs }: Context, { models }: { readonly models: Pick<ModelsService, 'versionFor' | 'isSharedWith'> }) =>
+  async (job: StoredJob): Promise<StoredVersion | { readonly unavailable: string }> => {
     const [modelId, number] = distributedBy(job)
     const version = modelId === null ? null : await models.versionFor(modelId, number)
-    return version !== null && (await blobs.has(version.sha256)) ? version : null
+    if (version === null || !(await blobs.has(version.sha256))) return { unavailable: baseVersionGone(job) }
+    const dependsOnSharing = job.latestModelId === null && job.settings.sharedModel === true
+    if (dependsOnSharing && !(await models.isSharedWith(version.modelId, job.orgId!))) {
+      return { unavailable: noLongerShared(job) }
+    }
+    return version
   }
 
-/** Why a job cannot have a next round when the version or its file is gone. */
-export const baseVersionGone = (job: StoredJob): string => {
+const baseVersionGone = (job: StoredJob): string => {
   const [modelId, number] = distributedBy(job)
   return (
     `${number === undefined ? 'The model' : `Version ${number} of the model`} that the job's next round would distribute ` +
     `(${modelId}) is no longer stored. Restore its file from a backup and resume the job, or start another job.`
   )
 }
+
+const noLongerShared = ({ modelId, orgId }: StoredJob): string =>
+  `The model that the job's next round would distribute (${modelId}) is no longer shared with '${orgId}'. Start another job ` +
+  'with a model of your own, or resume this one once the model is shared again.'
 
 /** What determines the price of the job's next round, both before and in the transaction that starts it. @throws forbidden, bad_request */
 export const createCostInputs =

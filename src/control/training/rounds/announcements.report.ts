@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { Announced, JoinableRound, Wanting } from '../../fleet/heartbeats/heartbeats.service.ts'
+import type { Announcements, JoinableRound, OpenDemand } from '../../fleet/heartbeats/heartbeats.service.ts'
 import { HAS_FREE_PLACE } from './places.store.ts'
 
 /** After a round ends, the next one may begin within this time. */
@@ -13,13 +13,13 @@ interface AnnouncedRow {
   evaluating: { deviceId: string; roundId: string }[] | null
   pending: { deviceId: string; roundId: string; isPrivate: boolean }[] | null
   open: JoinableRound[] | null
-  wanting: Wanting[] | null
+  demands: OpenDemand[] | null
 }
 
 /** What announced rounds and jobs mean for devices. */
 export const announcementsReport = {
   /** Which round awaits each of these devices, which rounds have free places, and which devices may soon train. */
-  async announcedTo(db: Executor, deviceIds: readonly string[], now: Date): Promise<Announced> {
+  async announcedTo(db: Executor, deviceIds: readonly string[], now: Date): Promise<Announcements> {
     const { rows } = await sql<AnnouncedRow>`
       with announced as materialized (
         select id, org_id, group_id, federation_id, started_at, status, ended_at,
@@ -37,7 +37,7 @@ export const announcementsReport = {
         select distinct on (e.device_id) e.device_id, e.round_id from evaluations e join rounds r on r.id = e.round_id
         where e.device_id = any(${deviceIds}::uuid[]) and e.state = 'asked' and r.evaluation_until > ${now}
         order by e.device_id, r.evaluation_until
-      ), wanting as (
+      ), demands as (
         select org_id, group_id, federation_id from training_jobs
           where id in (select subject_id from announcements) and ended_at is null
         union select org_id, group_id, federation_id from announced where status in ('pending', 'active', 'aggregating')
@@ -52,13 +52,13 @@ export const announcementsReport = {
           ${memberOrgsOf(sql`a.federation_id`)}) order by started_at, id)
           from announced a where is_running and has_places and not is_private) as open,
         (select json_agg(json_build_object('orgId', org_id, 'groupId', group_id, 'memberOrgs',
-          ${memberOrgsOf(sql`w.federation_id`)})) from wanting w) as wanting`.execute(db)
-    const { pending, evaluating, open, wanting } = rows[0]!
+          ${memberOrgsOf(sql`w.federation_id`)})) from demands w) as demands`.execute(db)
+    const { pending, evaluating, open, demands } = rows[0]!
     return {
       pending: new Map(pending?.map(({ deviceId, ...round }) => [deviceId, round])),
       evaluating: new Map(evaluating?.map(({ deviceId, roundId }) => [deviceId, roundId])),
       open: open ?? [],
-      wanting: wanting ?? [],
+      demands: demands ?? [],
     }
   },
 

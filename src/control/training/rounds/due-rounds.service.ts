@@ -14,6 +14,7 @@ import { selectionStore } from '../../fleet/selection/selection.service.ts'
 import { type AbsentDevicesStore, canStillJoin, type Failures } from './absent-devices.store.ts'
 import type { ParticipantScopes } from './participant-scope.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
+import { roundTimesStore } from './round-times.store.ts'
 import { roundsStore, type StoredRound } from './rounds.store.ts'
 
 /** How often a round is reviewed while it lacks devices that may still arrive. */
@@ -148,7 +149,7 @@ export const createDueRounds = (context: Context, parts: Parts) => {
     await endings.fail(tx, round, { event: 'time_out', reason, reported: NOT_DELIVERED_IN_TIME })
   }
 
-  const resetTimesAhead = (): Promise<void> => roundsStore.resetTimesAhead(database.sql, now())
+  const resetTimesAhead = (): Promise<void> => roundTimesStore.resetTimesAhead(database.sql, now())
 
   return { isAny, tick, review, resetTimesAhead }
 }

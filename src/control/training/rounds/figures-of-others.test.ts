@@ -335,3 +335,24 @@ it('only a device’s own organization sees its description of a failure', async
     expect(JSON.stringify(job)).not.toContain('4711')
   }
 })
+
+it('a page of more rounds than one statement reads shows the figures of all of them', async () => {
+  const federation = await league({ acme: 5, beta: 5, gamma: 5 })
+  const { world, send, keys } = federation
+  const [jobId, roundId] = await playJob(federation)
+  const copies = sql`(select gen_random_uuid() as id, number from generate_series(2, 60) as number)`
+  await world.database!.transaction(async (tx) => {
+    await sql`create temporary table copies on commit drop as ${copies}`.execute(tx)
+    await sql`insert into rounds select n.* from rounds r, copies c, jsonb_populate_record(r, jsonb_build_object(
+      'id', c.id, 'round_number', c.number, 'aggregated_model_id', null)) n where r.id = ${roundId}`.execute(tx)
+    await sql`insert into updates select n.* from updates u, copies c, jsonb_populate_record(u, jsonb_build_object(
+      'id', gen_random_uuid(), 'round_id', c.id)) n where u.round_id = ${roundId}`.execute(tx)
+  })
+  const { body } = await send(keys.beta, 'GET', `/training/jobs/${jobId}/rounds?limit=100`)
+  const rounds = body.rounds as Body[]
+  expect(rounds).toHaveLength(60)
+  const first = rounds.find(({ id }) => id === roundId)!
+  expect(first.loss).not.toBeNull()
+  for (const { loss, metrics } of rounds)
+    expect({ loss, metrics }).toEqual({ loss: first.loss, metrics: first.metrics })
+})

@@ -1,5 +1,5 @@
 import { compareIds } from '../../../aggregation/receipt.ts'
-import { NOT_DELIVERED } from '../../../domain/failure-reasons.ts'
+import { NOT_DELIVERED, NOT_NEEDED } from '../../../domain/failure-reasons.ts'
 import { type MetricReport, summarizeEvaluation, summarizeMetrics, weightedMean } from '../../../domain/metrics.ts'
 import { nextStatus } from '../../../domain/round.ts'
 import type { Executor } from '../../../platform/db/open.ts'
@@ -122,12 +122,14 @@ export const createRoundEndings = (context: Context, parts: Parts) => {
   return {
     /**
      * Makes the locked round stop accepting updates. Devices that have not delivered have failed; in an asynchronous job they
-     * deliver to a later round.
+     * deliver to a later round. Nothing is wrong with devices that over-selection cuts off.
      */
     async collect(tx: Executor, round: StoredRound): Promise<void> {
+      const isFull = round.wantedUpdates !== null && round.completedDevices >= round.wantedUpdates
+      const why = { reason: isFull ? NOT_NEEDED : NOT_DELIVERED, missed: round.privacy === null && !isFull }
       const failed = round.plan.asynchronous
         ? round.failedDevices
-        : await participants.failTheRest(tx, round.id, { reason: NOT_DELIVERED, missed: round.privacy === null }, now())
+        : await participants.failTheRest(tx, round.id, why, now())
       await roundsStore.update(tx, round.id, { status: nextStatus(round.status, 'collect'), failed_devices: failed })
       await events.publish(tx, 'round.collected', factsOf(round))
     },

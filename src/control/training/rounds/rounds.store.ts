@@ -2,7 +2,6 @@ import { type Selectable, sql } from 'kysely'
 import type { Receipt } from '../../../aggregation/receipt.ts'
 import { conflict } from '../../../domain/errors.ts'
 import type { RoundStatus } from '../../../domain/round.ts'
-import { latestTrusted } from '../../../platform/db/moments.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { RoundRow } from '../../../platform/db/training-rows.ts'
 import { isUniqueViolation } from '../../../platform/db/violations.ts'
@@ -91,14 +90,6 @@ export const roundsStore = {
       .where('status', 'in', ['pending', 'active', 'aggregating'])
       .executeTakeFirst()
     return row === undefined ? null : fromRow(row)
-  },
-
-  /** Has rounds that were started while the clock was ahead start now: they would block their organization until then. */
-  async resetTimesAhead(db: Executor, now: Date): Promise<void> {
-    const lead = sql`(started_at - ${now}::timestamptz)`
-    await sql`update rounds set started_at = ${now}, timeout_at = timeout_at - ${lead}, closes_at = closes_at - ${lead},
-        quorum_at = quorum_at - ${lead}, review_at = case when review_at is not null then ${now}::timestamptz end
-      where status = 'active' and started_at > ${latestTrusted(now)}`.execute(db)
   },
 
   /** True if an active round needs processing: it is due by time or by its last participant, or must be reviewed. */

@@ -15,7 +15,7 @@ const isAlive = (pid: number): boolean => {
 
 const answer = async (child: ReturnType<typeof startProgram>): Promise<unknown> => {
   const told = once(child, 'message')
-  child.send({ type: 'listen', id: 1 })
+  child.send({ type: 'transcribe', id: 1 })
   return (await told)[0]
 }
 

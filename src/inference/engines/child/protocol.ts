@@ -7,7 +7,7 @@ export type EngineRequest =
   | { readonly type: 'chat'; readonly request: ChatRequest }
   | { readonly type: 'count'; readonly messages: readonly ChatMessage[]; readonly tools?: readonly Tool[] }
   | { readonly type: 'embed'; readonly inputs: readonly string[] }
-  | { readonly type: 'listen'; readonly window: Float32Array; readonly language: string | null }
+  | { readonly type: 'transcribe'; readonly window: Float32Array; readonly language: string | null }
 
 /** Messages from the service to that process. */
 export type Command<Settings> =
@@ -34,7 +34,7 @@ export type EngineResponse =
   | ChatEvent
   | { readonly type: 'counted'; readonly tokens: number }
   | { readonly type: 'embedded'; readonly embeddings: Embeddings }
-  | { readonly type: 'heard'; readonly transcribed: Transcribed }
+  | { readonly type: 'transcribed'; readonly transcribed: Transcribed }
   | { readonly type: 'failed'; readonly failure: Failure }
 
 /** One message carries all events of a step, because a message costs more than its content. */

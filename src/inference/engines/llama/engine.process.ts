@@ -109,7 +109,7 @@ process.on('message', (command: Command) => {
     case 'embed':
       void embed(command)
       break
-    case 'listen':
+    case 'transcribe':
       send({ type: 'step', events: [{ id: command.id, type: 'failed', failure: failureOf(notHere) }] })
   }
 })

@@ -22,7 +22,7 @@ const transcribe = async (
   let language = requested
   for (let at = 0; at < samples.length; ) {
     const window = samples.slice(at, at + windowSamples)
-    const { transcribed } = await askOnce(supervisor, { type: 'listen', window, language }, 'heard', signal)
+    const { transcribed } = await askOnce(supervisor, { type: 'transcribe', window, language }, 'transcribed', signal)
     const offset = at / SAMPLE_RATE
     for (const segment of transcribed.segments) {
       text += segment.text

@@ -5,7 +5,7 @@ import { openEmbedder } from './embedder.ts'
 import { readModelFolder } from './model-folder.ts'
 import type { ModelFacts, ModelKind, Settings } from './settings.ts'
 import { loadTransformers } from './transformers.ts'
-import { openListener } from './whisper.ts'
+import { openTranscriber } from './whisper.ts'
 
 /** A loaded model that serves requests. */
 export interface Runner {
@@ -38,10 +38,10 @@ export const openRunner = async (settings: Settings): Promise<Runner> => {
     })
   }
   if (kind === 'speech') {
-    const { contextTokens, windowSamples, listen } = await openListener(loading)
+    const { contextTokens, windowSamples, transcribe } = await openTranscriber(loading)
     return ready(contextTokens, windowSamples, async (requested, signal, say) => {
-      if (requested.type !== 'listen') throw cannot(kind, requested)
-      say({ type: 'heard', transcribed: await listen(requested.window, requested.language, signal) })
+      if (requested.type !== 'transcribe') throw cannot(kind, requested)
+      say({ type: 'transcribed', transcribed: await transcribe(requested.window, requested.language, signal) })
     })
   }
   const { contextTokens, countTokens, chat } = await openChatModel(loading)

@@ -12,7 +12,7 @@ export interface Listener {
   readonly windowSamples: number
   readonly contextTokens: number
   /** @throws InferenceError invalid_request for a language that the model does not know */
-  listen(window: Float32Array, language: string | null, signal: AbortSignal): Promise<Transcribed>
+  transcribe(window: Float32Array, language: string | null, signal: AbortSignal): Promise<Transcribed>
 }
 
 /** Windows quieter than this (-60 dB) contain no speech, and Whisper would make something up. */
@@ -65,7 +65,7 @@ const assertKnown = ({ languages }: WhisperTokens, language: string | null): voi
   )
 }
 
-export const openListener = async (loading: Loading): Promise<Listener> => {
+export const openTranscriber = async (loading: Loading): Promise<Listener> => {
   const { transformers, model } = loading
   const tokens = tokensIn(await readObject(join(model.folder, 'generation_config.json')))
   const sound = await readObject(join(model.folder, 'preprocessor_config.json'))
@@ -116,7 +116,7 @@ export const openListener = async (loading: Loading): Promise<Listener> => {
   return {
     windowSamples,
     contextTokens,
-    listen: async (window, language, signal) => {
+    transcribe: async (window, language, signal) => {
       assertKnown(tokens, language)
       const seconds = window.length / SAMPLE_RATE
       const nothing = { language: language ?? 'en', segments: [], nextStart: seconds }

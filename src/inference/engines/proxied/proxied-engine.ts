@@ -1,6 +1,7 @@
 import { reasonOf } from '../../../platform/transfer/transfer-error.ts'
 import { InferenceError } from '../../errors.ts'
 import type { ChatEvent, ChatMessage, ChatRequest, Engine, EngineName, LoadedModel } from '../engine.ts'
+import { createStopSearch } from '../text/text-stream.ts'
 import type { ChatPiece } from './chat-pieces.ts'
 import { embedTexts, streamChat } from './openai-client.ts'
 import { createCallReader, presentMessage, presentTools } from './passed-tools.ts'
@@ -74,7 +75,8 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
       temperature: request.temperature,
       top_p: request.topP,
       seed: request.seed,
-      ...(request.stop.length > 0 && { stop: request.stop }),
+      // Some servers also search calls, and cut them: with functions, the text is searched here.
+      ...(request.stop.length > 0 && !request.toolUse && { stop: request.stop }),
       ...(format.type !== 'text' && { response_format: responseFormat!(format) }),
     }
   }
@@ -86,6 +88,8 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
     const started = { type: 'started', promptTokens: estimatedPrompt(request.messages), cachedTokens: 0 } as const
     let begun = false
     const calls = createCallReader()
+    const cut = createStopSearch(request.toolUse ? request.stop : [])
+    let stopSequence: string | null = null
     for await (const piece of streamChat(server, bodyOf(request), signal)) {
       // Not earlier, so that an error before the first chunk still gets a status.
       if (!begun) yield started
@@ -93,14 +97,25 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
       usage = piece.usage ?? usage
       text += piece.text
       if (piece.reasons) yield { type: 'reasoning' }
-      if (piece.text !== '') yield { type: 'text', text: piece.text }
+      const shown = calls.count() > 0 ? { text: piece.text, stopped: null } : cut(piece.text, piece.calls.length > 0)
+      if (shown.text !== '') yield { type: 'text', text: shown.text }
+      stopSequence = shown.stopped
+      if (stopSequence !== null) break
       yield* calls.read(piece)
       reason = piece.finishReason ?? reason
     }
     if (!begun) yield started
+    const rest = cut('', true).text
+    if (rest !== '') yield { type: 'text', text: rest }
     const isCutOff = reason === 'length' || reason === 'content_filter'
     yield* calls.end(!isCutOff)
-    if (request.toolUse && request.toolUse.choice !== 'auto' && calls.count() === 0 && !isCutOff)
+    if (
+      request.toolUse &&
+      request.toolUse.choice !== 'auto' &&
+      calls.count() === 0 &&
+      !isCutOff &&
+      stopSequence === null
+    )
       throw new InferenceError('upstream_failed', `${label} was told to call a function, but replied without a call.`)
     yield {
       type: 'finished',
@@ -108,6 +123,7 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
         reason: reason === 'length' || reason === 'content_filter' ? reason : 'stop',
         completionTokens: usage?.completionTokens ?? estimatedTokens(text),
         speculation: null,
+        ...(stopSequence !== null && { stopSequence }),
         ...(usage !== null && { prompt: { tokens: usage.promptTokens, cachedTokens: usage.cachedTokens } }),
       },
     }

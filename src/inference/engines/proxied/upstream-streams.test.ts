@@ -8,8 +8,12 @@ import { openRemoteEngine } from './remote-engine.ts'
 
 let status = 200
 let body: readonly (string | Buffer)[] = []
+let received = ''
 const upstream = createServer((request, response) => {
-  request.resume()
+  received = ''
+  request.setEncoding('utf8').on('data', (text: string) => {
+    received += text
+  })
   if (request.method === 'GET') return response.writeHead(404).end('{}')
   response.writeHead(status, { 'content-type': 'text/event-stream' })
   for (const piece of body) response.write(piece)
@@ -216,6 +220,32 @@ test("arguments that are not an object are refused in Anthropic's API", async ()
     status: 502,
     message: expect.stringContaining('sent arguments that are not a JSON object.'),
   })
+})
+
+test('with functions, stop sequences cut the text of a reply and never its calls', async () => {
+  status = 200
+  const chat = { ...question, stop_sequences: ['END', ' or'], max_tokens: 9 }
+  const tools = [{ name: 'f', input_schema: { type: 'object' as const } }]
+  const given = [call(0, { id: 'a', name: 'f', arguments: '{"x":"EN' }), call(0, { arguments: 'D or"}' })]
+  body = [delta({ content: 'Now E' }), ...given, delta({}, 'tool_calls'), DONE]
+  expect(await anthropic.messages.create({ ...chat, tools })).toMatchObject({
+    content: [
+      { type: 'text', text: 'Now E' },
+      { type: 'tool_use', name: 'f', input: { x: 'END or' } },
+    ],
+    stop_reason: 'tool_use',
+  })
+  expect(received).not.toContain('"stop"')
+  body = [delta({ content: 'Now E' }), delta({ content: 'ND.' }), ...given, delta({}, 'tool_calls'), DONE]
+  expect(await anthropic.messages.create({ ...chat, tools, tool_choice: { type: 'any' } })).toMatchObject({
+    content: [{ type: 'text', text: 'Now ' }],
+    stop_reason: 'stop_sequence',
+    stop_sequence: 'END',
+  })
+  body = [delta({ content: 'Now EN' }), delta({}, 'stop'), DONE]
+  expect((await anthropic.messages.create({ ...chat, tools })).content).toMatchObject([{ text: 'Now EN' }])
+  expect((await anthropic.messages.create(chat)).stop_reason).toBe('end_turn')
+  expect(JSON.parse(received)).toMatchObject({ stop: ['END', ' or'] })
 })
 
 test('a reply is whole once it has a finish reason, however the stream ends', async () => {

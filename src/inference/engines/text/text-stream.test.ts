@@ -69,6 +69,10 @@ describe('text of tokens', () => {
     expect(calling(`Yes, ${call}`, [' <', 'END'])).toEqual([`Yes, ${call}`, null])
     expect(calling(`Yes, END ${call}`, ['END'])).toEqual(['Yes, ', 'END'])
     expect(calling('a <tool b', ['<t'])).toEqual(['a ', '<t'])
+    for (const stop of ['a <', ' <', ' <t', 'a <tool ', 'ool b']) {
+      const text = 'a <tool b'
+      expect(calling(text, [stop])).toEqual([text.slice(0, text.indexOf(stop)), stop])
+    }
     expect(calling('a <tool', ['<t'])).toEqual(['a ', '<t'])
     expect(calling('a <tool', ['<tool_call>'])).toEqual(['a <tool', null])
     const whole = '{"name": "f", "parameters": {}}'

@@ -77,6 +77,18 @@ export const cutAtStops = (
   stops: readonly string[],
   syntax: ToolSyntax | null = null,
 ): TextStream => {
+  const take = createStopSearch(stops, syntax)
+  return {
+    push: (token) => take(detokenizer.push(token), false),
+    end: () => take(detokenizer.end(), true),
+  }
+}
+
+/** Returns a function that takes more text, and returns what is final after it: at the end, or before a call, everything. */
+export const createStopSearch = (
+  stops: readonly string[],
+  syntax: ToolSyntax | null = null,
+): ((more: string, isEnd: boolean) => StreamedText) => {
   let held = ''
   let callMayBegin = syntax !== null
   let inCalls = false
@@ -91,19 +103,17 @@ export const cutAtStops = (
     callMayBegin = !isEnd && trigger.startsWith(held)
     return callMayBegin ? 0 : held.length
   }
-  const take = (more: string, isEnd: boolean): StreamedText => {
+  /** Returns where a stop sequence begins that is complete unless its end begins a call. */
+  const undecidedAt = (): number => firstStop(held, stops)?.at ?? held.length
+  return (more, isEnd) => {
     held += more
     const end = inCalls ? 0 : textEnd(isEnd)
     const found = firstStop(held.slice(0, end), stops)
     const certain =
       found === null && (inCalls || isEnd)
         ? held
-        : held.slice(0, found?.at ?? Math.min(end, held.length - suspicious(held, stops)))
+        : held.slice(0, found?.at ?? Math.min(end, undecidedAt(), held.length - suspicious(held, stops)))
     held = found === null ? held.slice(certain.length) : ''
     return { text: certain, stopped: found?.stop ?? null }
-  }
-  return {
-    push: (token) => take(detokenizer.push(token), false),
-    end: () => take(detokenizer.end(), true),
   }
 }

@@ -184,13 +184,16 @@ export interface Admissions {
   of(engine: Engine): Admission
 }
 
-export const createAdmissions = (options: Omit<AdmissionOptions, 'slots'>): Admissions => {
+export const createAdmissions = (
+  options: Omit<AdmissionOptions, 'slots'>,
+  slotsOf = ({ slots }: Engine): number => slots,
+): Admissions => {
   const known = new WeakMap<Engine, Admission>()
   return {
     of(engine) {
       let admission = known.get(engine)
       if (admission === undefined) {
-        admission = createAdmission({ ...options, slots: engine.slots })
+        admission = createAdmission({ ...options, slots: slotsOf(engine) })
         known.set(engine, admission)
       }
       return admission

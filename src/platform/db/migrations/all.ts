@@ -41,6 +41,7 @@ import { federatedFigures } from './0042-federated-figures.ts'
 import { keyFingerprints } from './0043-key-fingerprints.ts'
 import { reportedPlans } from './0044-reported-plans.ts'
 import { webhookBatches } from './0045-webhook-batches.ts'
+import { loginSessions } from './0046-login-sessions.ts'
 
 /** Forward only, applied in this order. Never edit a published migration: add a new one. */
 export const MIGRATIONS = [
@@ -87,4 +88,5 @@ export const MIGRATIONS = [
   keyFingerprints,
   reportedPlans,
   webhookBatches,
+  loginSessions,
 ] as const

@@ -51,7 +51,7 @@ export const PolicyForm = ({
   const [before] = useState(policy)
   const [requested, setRequested] = useState(() => {
     if (policy === undefined) return STANDARD
-    const { model_id, org_id, canary_group_id, created_at, updated_at, ...settings } = policy
+    const { model_id, org_id, canary_group_id, created_at, updated_at, warnings, ...settings } = policy
     return { ...settings, ...(canary_group_id !== null && { canary_group: canary_group_id }) }
   })
   const fleet = useApi('/api/v1/fleet/summary', {})

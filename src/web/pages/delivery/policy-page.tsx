@@ -3,7 +3,7 @@ import { api, isNotFound, write } from '../../api/client.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Ago } from '../../parts/cells.tsx'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
-import { Aside, Empty, Facts, Loaded, PageHeader, Panel, useLastError } from '../../parts/layout.tsx'
+import { Aside, Empty, Facts, Loaded, PageHeader, Panel, useLastError, Warnings } from '../../parts/layout.tsx'
 import { duration, measure, percent, plural, points } from '../../text/format.ts'
 import { Decisions } from './decisions.tsx'
 import type { Policy } from './delivery-records.ts'
@@ -106,6 +106,11 @@ export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
         <Loaded query={query}>
           {(loaded) => (
             <>
+              {loaded.warnings.length > 0 && (
+                <Panel title="Attention">
+                  <Warnings texts={loaded.warnings} />
+                </Panel>
+              )}
               <Settings policy={loaded} />
               <Decisions modelId={loaded.model_id} />
             </>

@@ -1,7 +1,7 @@
 import { useApi, WITHOUT_EVENTS } from '../../api/use-api.ts'
 import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
 import { Timeline } from '../../parts/timeline.tsx'
-import { type ModelDetail, nameOf } from './model-records.ts'
+import { type ModelDetail, nameOf, useSharedNote } from './model-records.ts'
 
 const moveText = (from: string | null, to: string | null): string => {
   if (to === null) return `was removed from ${from}`
@@ -11,7 +11,8 @@ const moveText = (from: string | null, to: string | null): string => {
 /** Alias moves: who, which, and when. */
 export const AliasHistory = ({ model }: { readonly model: ModelDetail }) => {
   const params = { path: { model_id: model.id }, query: { limit: 20 } }
-  const query = useApi('/api/v1/models/{model_id}/alias-history', params, WITHOUT_EVENTS)
+  const isShared = useSharedNote(model) !== null
+  const query = useApi('/api/v1/models/{model_id}/alias-history', params, isShared ? WITHOUT_EVENTS : {})
   return (
     <Panel title="Aliases">
       <Loaded query={query}>

@@ -40,13 +40,13 @@ export const DeploymentForm = ({
   const [percentage, setPercentage] = useState(100)
   const [group, setGroup] = useState('')
   const groups = useGroupOptions()
-  const aim = { model_name: model.id, model_version: version, ...(group !== '' && { group }) }
-  const prepared = usePrepared(aim)
+  const target = { model_name: model.id, model_version: version, ...(group !== '' && { group }) }
+  const prepared = usePrepared(target)
   const error = useLastError(prepared)
   const targets = prepared.data?.target_count ?? 0
   const share = percentage >= 1 && percentage <= 100 ? Math.ceil((targets * percentage) / 100) : 0
   const execute = async (): Promise<void> => {
-    const body = { ...aim, strategy, rollout_percentage: percentage }
+    const body = { ...target, strategy, rollout_percentage: percentage }
     const { deployment_id } = await write(api.POST('/api/v1/deploy/execute', { body }))
     navigate(`/delivery/deployments/${deployment_id}`)
   }

@@ -17,8 +17,10 @@ const hrefOf = ({ kind, id }: Use, modelId: string): string => {
   return kind === 'deployment' ? `/delivery/deployments/${id}` : `/experiments/${id}`
 }
 
-const textOf = ({ kind, name, percentage }: Use): string =>
-  `${name === null ? kind : `${kind} ${name},`} to ${count(percentage ?? 100)}%`
+const textOf = ({ kind, name, percentage }: Use): string => {
+  const share = percentage === null ? '' : `${name === null ? '' : ','} to ${count(percentage)}%`
+  return `${kind}${name === null ? '' : ` ${name}`}${share}`
+}
 
 /** A version's origin, with its round's strategy, devices, and privacy once loaded. */
 const Source = ({ version, lineage }: { readonly version: Version; readonly lineage: VersionLineage | undefined }) => {
@@ -84,7 +86,10 @@ const Row = ({ model, version }: { readonly model: ModelDetail; readonly version
   )
 }
 
-/** What plans of the model name the versions that devices still get from them, however many newer plans there are. */
+/**
+ * What plans of the model name the versions that devices still get from them. Active and paused rollouts and running
+ * experiments count however many newer plans there are.
+ */
 const useVersionsInUse = (model: ModelDetail) => {
   const path = { model_id: model.id }
   const newest = useApi('/api/v1/models/{model_id}/rollouts', { path, query: { limit: MAX_PLANS } })
@@ -95,11 +100,15 @@ const useVersionsInUse = (model: ModelDetail) => {
   const deployments = useApi('/api/v1/deployments', {
     query: { limit: MAX_PLANS, ...(model.name !== null && { model_name: model.name }) },
   })
+  const experiments = useApi('/api/v1/experiments', { query: { status: 'running', limit: MAX_UNFINISHED } })
   const rollouts = [newest.data, ...unfinished].flatMap((page) => page?.rollouts ?? [])
   const plans = [
     ...rollouts.map(({ model_id, version, status }) => ({ kind: 'rollout', model_id, version, status }) as const),
     ...(deployments.data?.deployments ?? []).map(
       ({ model_id, model_version: version, status }) => ({ kind: 'deployment', model_id, version, status }) as const,
+    ),
+    ...(experiments.data?.experiments ?? []).flatMap(({ status, variants }) =>
+      variants.map(({ model_id, version }) => ({ kind: 'experiment', model_id, version, status }) as const),
     ),
   ]
   const inUse = plans.filter((plan) => plan.model_id === model.id && isInForce(plan))

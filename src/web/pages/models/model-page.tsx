@@ -42,10 +42,15 @@ const About = ({ model }: { readonly model: ModelDetail }) => {
   )
 }
 
+/** Keeps a shared model up to date: its events go only to its own organization. */
+const SharedUpdates = ({ modelId }: { readonly modelId: string }) => {
+  useApi('/api/v1/models/{model_id}', { path: { model_id: modelId } }, WITHOUT_EVENTS)
+  return null
+}
+
 /** A model: its versions and aliases, their origins and uses, and deployment. */
 export const ModelPage = ({ modelId }: { readonly modelId: string }) => {
-  // Aliases have no events.
-  const query = useApi('/api/v1/models/{model_id}', { path: { model_id: modelId } }, WITHOUT_EVENTS)
+  const query = useApi('/api/v1/models/{model_id}', { path: { model_id: modelId } })
   const [deploying, setDeploying] = useState<string | null>(null)
   const model = query.data
   const sharedNote = useSharedNote(model)
@@ -85,6 +90,7 @@ export const ModelPage = ({ modelId }: { readonly modelId: string }) => {
                 <CompareVersions model={loaded} />
               </>
             )}
+            {sharedNote !== null && <SharedUpdates modelId={modelId} />}
             <About model={loaded} />
             <AliasHistory model={loaded} />
             {deploying !== null && (

@@ -18,7 +18,8 @@ import {
   real,
   scalar,
   weight,
-} from './documented-layer.ts'
+} from './layer-rule.ts'
+import type { Message } from './schema-fields.ts'
 import {
   batchedMatmul,
   batchnorm,
@@ -33,8 +34,7 @@ import {
   reorganize,
   sliceStatic,
   upsample,
-} from './documented-windows.ts'
-import type { Message } from './schema-fields.ts'
+} from './window-rules.ts'
 
 const ACTIVATIONS: Readonly<Record<string, (layer: Layer, q: Message) => string>> = {
   linear: (layer, { alpha, beta }) =>
@@ -77,7 +77,7 @@ const argument =
     real(layer, layer.emit(type, [layer.x], { ...axisOf(layer.p), keepdims: int(layer.p.removeDim ? 0 : 1) }))
 
 /** By the field name of the layer. */
-export const DOCUMENTED: Readonly<Record<string, Rule>> = {
+export const LAYER_RULES: Readonly<Record<string, Rule>> = {
   activation,
   unary,
   convolution,

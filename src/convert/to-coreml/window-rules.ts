@@ -12,7 +12,7 @@ import {
   type Rule,
   scalar,
   weight,
-} from './documented-layer.ts'
+} from './layer-rule.ts'
 import type { Message } from './schema-fields.ts'
 
 /** [[before, after], …] for the last dimensions. */

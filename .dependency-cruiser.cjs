@@ -11,7 +11,7 @@ const rooms = {
   'platform/db': ['domain', 'platform/files', 'platform/threads'],
   'platform/events': ['domain', 'platform/db'],
   aggregation: ['domain', 'tensors', 'secure-aggregation', 'platform/threads'],
-  convert: ['domain', 'tensors', 'platform/threads', 'inference/models/gguf'],
+  convert: ['domain', 'tensors', 'platform/files', 'platform/threads', 'inference/models/gguf'],
   control: ['domain', 'tensors', 'convert', 'aggregation', 'secure-aggregation', 'platform'],
   client: ['domain'],
   sdk: ['domain', 'tensors', 'client', 'secure-aggregation', 'platform/transfer'],

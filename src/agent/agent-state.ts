@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { badRequest, conflict } from '../domain/errors.ts'
@@ -7,6 +7,7 @@ import { isObject } from '../domain/is-object.ts'
 import { jsonOrNull } from '../domain/parse-json.ts'
 import { writeDurably } from '../platform/files/durable-file.ts'
 import { type FileLock, lockFile } from '../platform/files/file-lock.ts'
+import { makeFolder } from '../platform/files/make-folder.ts'
 import { nullIfMissing } from '../platform/files/missing-file.ts'
 
 /** What an agent must keep between runs. The key is shown only once, at registration. */
@@ -40,7 +41,7 @@ export const lockFolders = async (
   }
   try {
     for (const folder of folders) {
-      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await makeFolder(folder, 0o700)
       const inUse = (holder: string | null) =>
         conflict(
           `The agent folder ${folder} is in use by ${holder ?? 'another process'}. Stop that process, or ${alternative}.`,
@@ -75,7 +76,7 @@ export const openAgentState = async (
   const folder = join(stateDir, 'devices', digest.slice(0, 16))
   const path = join(folder, 'identity.json')
   const roundsFolder = join(folder, 'rounds')
-  await mkdir(roundsFolder, { recursive: true, mode: 0o700 })
+  await makeFolder(roundsFolder, 0o700)
   return {
     folder,
     roundsFolder,

@@ -1,9 +1,10 @@
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '../client/client.ts'
+import { makeFolder } from '../platform/files/make-folder.ts'
 import { openFileSink } from '../platform/transfer/file-sink.ts'
 import { isTransient } from '../sdk/retry.ts'
-import { failureReasonOf, makeFolder, PARTIAL, requireRoundId } from './round-folder.ts'
+import { failureReasonOf, PARTIAL, requireRoundId } from './round-folder.ts'
 import type { RoundContext } from './round-work.ts'
 import { extensionByContent } from './weight-file-extension.ts'
 
@@ -14,7 +15,7 @@ export const workOnEvaluation = async (
 ): Promise<void> => {
   const folder = join(roundsFolder, `evaluation-${requireRoundId(roundId)}`)
   try {
-    await makeFolder(folder)
+    await makeFolder(folder, 0o700)
     const plan = await device.evaluationPlan(roundId, { signal })
     const partial = join(folder, PARTIAL)
     const sink = await openFileSink(partial)

@@ -1,6 +1,7 @@
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { renameDurably } from '../platform/files/durable-file.ts'
+import { makeFolder } from '../platform/files/make-folder.ts'
 
 /** How many jobs are remembered, because devices are not told when a job ends. */
 const JOBS_KEPT = 20
@@ -25,7 +26,7 @@ export const openJobMemory = (folder: string, jobId: string): JobMemory => {
         () => null,
       ),
     keep: async (file) => {
-      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await makeFolder(folder, 0o700)
       await renameDurably(file, path)
       const names = await readdir(folder)
       if (names.length <= JOBS_KEPT) return

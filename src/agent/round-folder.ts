@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises'
 import { errorMessage } from '../domain/error-message.ts'
 import { NetworkError } from '../sdk/api-error.ts'
 import { diskFault } from './disk-fault.ts'
@@ -11,12 +10,6 @@ export const requireRoundId = (roundId: string): string => {
   if (/^[\w-]{1,64}$/.test(roundId)) return roundId
   throw new NetworkError(`The service sent the round id '${roundId}', which is not a valid id.`)
 }
-
-/** Not recursive, because Node then reports a full disk as a missing folder. */
-export const makeFolder = (path: string): Promise<unknown> =>
-  mkdir(path, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error
-  })
 
 /** What the service is told about a failure. */
 export const failureReasonOf = (error: unknown): string => {

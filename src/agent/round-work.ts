@@ -3,6 +3,7 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { ApiError } from '../client/client.ts'
 import { percent } from '../domain/percent.ts'
+import { makeFolder } from '../platform/files/make-folder.ts'
 import { exists } from '../platform/files/missing-file.ts'
 import { openFileSink } from '../platform/transfer/file-sink.ts'
 import type { Device, TrainingReport } from '../sdk/device.ts'
@@ -17,7 +18,7 @@ import { type AgentTrainer, DamagedMemory, type TrainingOutcome, type TrainingTa
 import { type FinishedTraining, readFinished, writeFinished } from './finished-training.ts'
 import { type JobMemory, openJobMemory } from './job-memory.ts'
 import { isKeyRefused } from './registration.ts'
-import { failureReasonOf, makeFolder, PARTIAL, requireRoundId } from './round-folder.ts'
+import { failureReasonOf, PARTIAL, requireRoundId } from './round-folder.ts'
 import { openSecureMemory } from './secure-memory.ts'
 import { extensionByContent } from './weight-file-extension.ts'
 
@@ -203,7 +204,7 @@ export const workOnRound = async (roundId: string, context: RoundContext): Promi
   const folder = join(roundsFolder, requireRoundId(roundId))
   try {
     await removeOthers(roundId, context)
-    await makeFolder(folder)
+    await makeFolder(folder, 0o700)
     const result = await trainAndSubmit(roundId, folder, context)
     await rm(folder, { recursive: true, force: true })
     return result

@@ -11,6 +11,7 @@ const FILE_REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'its name is too long',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',
+  EFBIG: 'the file would be larger than allowed (ulimit -f)',
   EROFS: 'the disk is read-only',
 }
 
@@ -19,6 +20,8 @@ const FILE_WRITES: ReadonlySet<string> = new Set(['write', 'fsync', 'fdatasync',
 /** Returns why a file or folder cannot be used; undefined for unexpected errors. */
 export const fileReason = ({ code, syscall }: NodeJS.ErrnoException): string | undefined => {
   if (code === 'EEXIST') return syscall === 'mkdir' ? 'it is a file, not a folder' : 'it already exists'
+  // Not that a parent is missing, which makeFolder creates.
+  if (code === 'ENOENT' && syscall === 'mkdir') return 'the file system does not allow new files there'
   return FILE_REASONS[code ?? '']
 }
 

@@ -1,4 +1,4 @@
-import { access, constants, mkdir, readFile, rm } from 'node:fs/promises'
+import { access, constants, readFile, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,6 +6,7 @@ import { isObject } from '../domain/is-object.ts'
 import { jsonOrNull } from '../domain/parse-json.ts'
 import { addPathToError, writeDurably } from '../platform/files/durable-file.ts'
 import { type FileLock, lockFile } from '../platform/files/file-lock.ts'
+import { makeFolder } from '../platform/files/make-folder.ts'
 import { nullIfMissing } from '../platform/files/missing-file.ts'
 import { Failure } from './failure.ts'
 import type { Io } from './io.ts'
@@ -44,7 +45,7 @@ export interface Home {
   /** Deletes all keys and returns their addresses; null if the file was damaged. */
   removeAllCredentials(): Promise<readonly string[] | null>
   config(): Promise<OrgConfig | null>
-  /** Checks that the folder is writable before work whose result must be stored in it. @throws the system's error if not */
+  /** Checks that the folder is writable and its disk has space before work whose result must be stored. @throws the system's error */
   requireWritable(): Promise<void>
   saveConfig(config: OrgConfig): Promise<void>
 }
@@ -74,6 +75,8 @@ const SIGN_IN_AGAIN = 'Sign in again, which replaces it: svc login --api-base <a
 
 const LOCK_TRIES = 200
 const LOCK_RETRY_MS = 50
+/** More than a config.json has. */
+const PROBE_BYTES = 4096
 
 /** Waits for another `svc` that is changing the file: otherwise one of the two changes would be lost. */
 const lockForChange = async (path: string): Promise<FileLock> => {
@@ -95,7 +98,7 @@ const lockForChange = async (path: string): Promise<FileLock> => {
 
 /** Writes JSON that only the owner may read. The write is atomic, even if another `svc` writes at the same time. */
 const writePrivate = async (path: string, value: unknown): Promise<void> => {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await makeFolder(dirname(path), 0o700)
   await writeDurably(path, `${JSON.stringify(value, null, 2)}\n`)
 }
 
@@ -142,7 +145,7 @@ export const openHome = ({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Home => {
     })
 
   const withLock = async <Value>(change: () => Promise<Value>): Promise<Value> => {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await makeFolder(folder, 0o700)
     const lock = await lockForChange(credentialsPath)
     try {
       return await change()
@@ -206,8 +209,14 @@ export const openHome = ({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Home => {
     },
 
     async requireWritable() {
-      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await makeFolder(folder, 0o700)
       await access(folder, constants.W_OK)
+      const probe = `${configPath}.${process.pid}.tmp`
+      try {
+        await writeFile(probe, Buffer.alloc(PROBE_BYTES)).catch(addPathToError(configPath))
+      } finally {
+        await rm(probe, { force: true })
+      }
     },
 
     saveConfig: (config) =>

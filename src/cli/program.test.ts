@@ -68,6 +68,11 @@ it.each([
   ['help nothing', "svc: unknown command 'nothing'\nList commands with: svc --help\n"],
   ['keys lst', "svc: unknown command 'lst'\n(Did you mean list?)\nUsage: svc keys --help\n"],
   ['keys list --jsn', "svc: unknown option '--jsn'\n(Did you mean --json?)\nUsage: svc keys list --help\n"],
+  ['push m.onnx', "svc: required option '-v, --version <version>' not specified\nUsage: svc push --help\n"],
+  [
+    'push m.onnx --verison 1.0.0',
+    "svc: unknown option '--verison'\n(Did you mean --version?)\nUsage: svc push --help\n",
+  ],
   ['keys -- lst', "svc: unknown command 'lst'\n(Did you mean list?)\nUsage: svc keys --help\n"],
   ['backup --json list --api-base x', 'svc: The command must come before its options: svc backup list.\n'],
   ['keys create', "svc: missing required argument 'name'\nUsage: svc keys create --help\n"],
@@ -105,6 +110,20 @@ it.each([
   ],
 ])('%s is wrong usage: exits with 2 and says what is right', async (argv, stderr) => {
   expect(await svc(argv)).toEqual({ exitCode: 2, stdout: '', stderr })
+})
+
+it('every command refuses excess arguments', async () => {
+  for (const path of COMMANDS.flatMap(commandLinesOf).map((words) => words.join(' '))) {
+    const [usage] = (await svc(`${path} --help`)).stdout.split('\n')
+    if (usage!.includes('...')) continue
+    const { exitCode, stdout, stderr } = await svc(`${path}${' x'.repeat(8)}`)
+    expect({ path, exitCode, stdout, stderr }).toEqual({
+      path,
+      exitCode: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^svc: (too many arguments for|required option) /),
+    })
+  }
 })
 
 it.each(['', 'keys', 'train'])('svc %s asks for a command, with help on stderr', async (argv) => {

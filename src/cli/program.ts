@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { Command, CommanderError, Help, type Option } from 'commander'
+import { Command, CommanderError, Help, type Option, type ParseOptionsResult } from 'commander'
 import type { CommandEntry, CommandFile, CommandGroup } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { ExitCode } from './exit-code.ts'
@@ -13,6 +13,20 @@ import { createSession } from './session.ts'
 const HELP = {
   optionDescription: (option: Option): string =>
     new Help().optionDescription(option) + (option.mandatory ? ' (required)' : ''),
+}
+
+/** Commander reports a missing required option before an unknown one, which may be that option with a typo. */
+class SvcCommand extends Command {
+  override createCommand(name?: string): SvcCommand {
+    return new SvcCommand(name)
+  }
+
+  override parseOptions(argv: string[]): ParseOptionsResult {
+    const parsed = super.parseOptions(argv)
+    if (parsed.unknown.length > 0 && !parsed.unknown.some(isHelp))
+      for (const option of this.options) option.makeOptionMandatory(false)
+    return parsed
+  }
 }
 
 const NOTES = `
@@ -90,7 +104,7 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
   const session = createSession({ ...io, verbose: isVerboseFirst || isVerboseLater })
   try {
     const chosen = await chosenBy(words)
-    const program = new Command('svc')
+    const program = new SvcCommand('svc')
       .description('Device orchestration, model delivery, and federated training.')
       .usage('<command> [options]')
       .version(packageVersion(), '--version', 'print the version')
@@ -113,6 +127,8 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
       })
     const add = (parent: Command, { name, summary, ...rest }: CommandEntry | CommandGroup): void => {
       const command = parent.command(name).summary(summary).description(sentence(summary)).helpCommand(false)
+      // Commands inherit this from their group, which may allow any, below.
+      command.allowExcessArguments(false)
       command.showHelpAfterError(`Usage: svc ${pathOf(command)} --help`)
       if (rest.load !== undefined && rest.load === chosen?.load) chosen.file.define(command, session)
       // Commander treats a command without an action as a group. Called only if options precede the command's name.

@@ -6740,7 +6740,7 @@ export interface components {
          *     }
          */
         NewRollout: {
-            /** @description A version of the model, latest, or an alias; one that is not uploaded yet is accepted with a warning, except where the start needs approval */
+            /** @description A version of the model, latest, or an alias; one that has not been uploaded yet is accepted with a warning, except where the start needs approval */
             version: string;
             /** @description The first step */
             rollout_percentage: number;
@@ -11941,6 +11941,8 @@ export interface operations {
     searchDevices: {
         parameters: {
             query?: {
+                /** @description Only devices of this organization, and those without one if the key sees them */
+                org_id?: string;
                 /** @description Part of the device_id, case-insensitive */
                 q?: string;
                 /** @description The whole device_id; several organizations may use it */
@@ -11973,6 +11975,10 @@ export interface operations {
     };
     getFleetSummary: {
         parameters: {
+            query?: {
+                /** @description Only devices of this organization */
+                org_id?: string;
+            };
         };
         responses: {
             /** @description Device counts of the fleet */
@@ -11982,6 +11988,7 @@ export interface operations {
                     "application/json": components["schemas"]["FleetSummary"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             429: components["responses"]["RateLimited"];

@@ -37,3 +37,18 @@ it('throws what the service says of a failure, and that something else answered'
     expect(failure).toMatchObject({ status, code: null })
   }
 })
+
+it("refuses values that would make a path another object's", async () => {
+  const requests: string[] = []
+  const fetch = async (request: Request) => {
+    requests.push(request.url)
+    return Response.json({})
+  }
+  const api = createClient({ baseUrl: 'http://service.example', fetch })
+  const readRollouts = (model_id: string) =>
+    unwrap(api.GET('/api/v1/models/{model_id}/rollouts', { params: { path: { model_id } } }))
+  for (const name of ['', '.', '..'])
+    await expect(readRollouts(name)).rejects.toThrow(`model_id must be a name or an id, not '${name}'.`)
+  await readRollouts('a/../b')
+  expect(requests).toEqual(['http://service.example/api/v1/models/a%2F..%2Fb/rollouts'])
+})

@@ -5,7 +5,7 @@ import { ConfigError } from '../config.ts'
 import { asDiskFull } from '../domain/outages.ts'
 import { otherOwnerOf, ownerAdvice } from '../platform/files/folder-owner.ts'
 import { checkKeys } from '../platform/files/key-files.ts'
-import { codeOf, faultOf, makeFolder } from '../platform/files/make-folder.ts'
+import { codeOf, faultOf, requireFolder } from '../platform/files/make-folder.ts'
 
 /** Restricts access, because the folder contains keys and weights. A writable folder of another owner stays unchanged. */
 const closeToOthers = async (path: string): Promise<void> => {
@@ -50,7 +50,7 @@ export const watchFreeSpace = (folder: string): (() => Promise<void>) => {
  */
 export const requireDataFolder = async (path: string, setting = 'SERVICE_DATA_DIR'): Promise<void> => {
   try {
-    await makeFolder(path)
+    await requireFolder(path)
     await closeToOthers(path)
     const probe = await mkdtemp(join(path, '.probe-')).catch((error: unknown) => {
       throw new Error(`it is not writable (${faultOf(error)})`, { cause: error })

@@ -441,3 +441,9 @@ test('a warning of the service is logged only once', async () => {
   for (let i = 0; i < 3; i++) await warned.heartbeat()
   expect(logged).toEqual(['The service warns: metrics.x is out of range and was recorded as null'])
 })
+
+test('a device id that a path cannot contain is refused without requests and retries', async () => {
+  const { device, seen, waits } = await scripted()
+  await expect(device({ deviceId: '..' }).heartbeat()).rejects.toThrow("device_id must be a name or an id, not '..'.")
+  expect([seen, waits]).toEqual([[], []])
+})

@@ -1,5 +1,6 @@
 import { type ApiClient, createClient } from '../client/client.ts'
 import { anySignal } from '../domain/any-signal.ts'
+import { ServiceError } from '../domain/errors.ts'
 import { withAbortableBody } from '../platform/transfer/abortable-body.ts'
 import { reasonOf } from '../platform/transfer/transfer-error.ts'
 import { NetworkError, Refusal } from './api-error.ts'
@@ -126,6 +127,7 @@ export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, runti
     try {
       response = await send(clientUntil(signal), signal)
     } catch (error) {
+      if (error instanceof ServiceError) throw error
       if (error instanceof SyntaxError)
         throw new NetworkError(
           `${baseUrl} does not answer with JSON: it is not the service. Is the address right?`,

@@ -199,18 +199,44 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await send('POST', `/experiments/${id}/start`)
     const tried = lineage.getByRole('listitem').filter({ hasText: /^Upload2\.0\.0/ })
     await tried.getByRole('link', { name: 'experiment old-or-new, to 50%' }).waitFor({ timeout: 20_000 })
+    await tab.visit(`/delivery/rollouts/${model_id}/${rollout_id}`)
+    await page.getByRole('region', { name: 'Attention' }).getByRole('link', { name: 'old-or-new' }).waitFor()
     await send('POST', `/experiments/${id}/cancel`, { reason: 'done' })
 
     await send('PUT', `/models/${model_id}/rollouts/${rollout_id}/percentage`, { percentage: 100 })
     for (const { device } of devices) await device.reportAssignment(rollout_id!, { state: 'active', version: '1.0.0' })
     for (const device of ['d1', 'd2', 'd3']) await send('DELETE', `/device-groups/${group.id}/devices/${device}`)
-    await tab.visit(`/delivery/rollouts/${model_id}/${rollout_id}`)
+    await page.getByText('It is completed: failures change nothing, but it can still be rolled back.').waitFor()
     await page.getByRole('img', { name: '1 active, 3 no longer reached', exact: true }).waitFor()
     expect(await page.getByRole('row').filter({ hasText: 'no longer reached' }).count()).toBe(3)
     const { press, confirm } = keyboardOf(page)
     await press('Roll back')
     await confirm('Roll back', /^1 device reached by this rollout will return/, 'my-model 1.0.0')
     await page.getByText('Rolled back at 100%.').waitFor()
+    const health = page.getByRole('region', { name: 'Health' })
+    expect(await health.getByText(/failures|waits for you/).count()).toBe(0)
+
+    const fail = async (planId: string, version: string, count: number) => {
+      for (const { device } of devices.slice(0, count))
+        await device.reportAssignment(planId, { state: 'failed', version })
+    }
+    const { rollout_id: abandoned } = await send('POST', '/models/my-model/rollouts', old)
+    await send('POST', `/models/my-model/rollouts/${abandoned}/rollback`, { reason: 'a person decided so' })
+    const withdrawn = { version: '2.0.0', rollout_percentage: 100, auto_rollback: true }
+    await fail((await send('POST', '/models/my-model/rollouts', withdrawn)).rollout_id!, '2.0.0', 3)
+    const deploy = (model_version: string) =>
+      send('POST', '/deploy/execute', { model_name: 'my-model', model_version, devices: ['d0'] })
+    await fail((await deploy('3.0.0')).deployment_id!, '3.0.0', 1)
+    await deploy('4.0.0')
+    await tab.visit('/')
+    const attention = page.getByRole('region', { name: 'Needs attention' })
+    await attention.getByText(/^3 of 3 reporting devices failed/).waitFor()
+    expect(await attention.getByRole('link').allTextContents()).toEqual([
+      'Rollout of my-model 2.0.0',
+      'Deployment of my-model 3.0.0',
+    ])
+    const running = page.getByRole('region', { name: 'Running now' })
+    await running.getByRole('link', { name: 'Deployment of my-model 4.0.0' }).waitFor()
     expect(tab.wrong()).toEqual([])
   })
 
@@ -224,6 +250,9 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await type('Name', 'canaries')
     await confirm('Create', /Description/)
     await follow('canaries')
+    // Neither in the group's organization nor offered.
+    const ofOther = { device_id: 'd2', org_id: 'other' }
+    expect((await world.request('POST', '/api/v1/devices/register', { body: ofOther })).status).toBe(201)
     await press('Add devices')
     await type('Search devices', 'd2')
     const choices = page.getByRole('dialog').getByRole('checkbox')
@@ -233,6 +262,13 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await expectAccessible(page)
     await confirm('Add 1 device', /^d2$/)
     await page.getByRole('table', { name: 'Members' }).getByRole('link', { name: 'd2' }).waitFor()
+    await press('Add devices')
+    await type('Search devices', 'd2')
+    await choices.focus()
+    await page.keyboard.press('Space')
+    await press('Add 1 device')
+    await page.getByRole('alert').getByText('Not added: d2. Already in the group').waitFor()
+    await press('Cancel')
     await press('Remove d2')
     await confirm('Remove', /stays registered/)
     await page.getByText('No device is in this group').waitFor()
@@ -244,6 +280,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     const { model_id, rollout_id, group_id } = await send('POST', '/models/my-model/rollouts', rollout)
     await page.goto(`${world.baseUrl}/delivery/rollouts/${model_id}/${rollout_id}`)
     await page.getByRole('link', { name: 'canaries' }).waitFor()
+    expect(await page.getByText('Devices get the version after it starts.').count()).toBe(2)
     expect(await page.getByRole('list', { name: 'Stages' }).getByRole('listitem').first().textContent()).toMatch(
       /^10%next/,
     )
@@ -257,7 +294,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await page.getByText('goes to some of the devices first').waitFor()
     await type('Canary, % of devices', '50')
     await expectAccessible(page)
-    await confirm('Save', /about 2 devices first/)
+    await confirm('Save', /about 3 devices first/)
     await page.getByText('enabled').first().waitFor()
     await send('PUT', '/models/my-model/policy', { metric_margins: { f1: 0.02, latency_ms: 0.1 } })
     await page
@@ -265,9 +302,31 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
         / the loss by at most 5\.0%, to lose at most 0\.0200 of f1, and to increase latency_ms by at most 10\.0%; /,
       )
       .waitFor()
+    const group = await send('POST', '/device-groups', { org_id: 'default', name: 'early' })
+    await send('PUT', '/models/my-model/policy', { enabled: true, canary_group: 'early' })
+    await page.getByText(/goes to 10% of the canary group/).waitFor()
+    await send('DELETE', `/device-groups/${group.id}`)
+    await page.getByText(/^The canary group was deleted: no result is tried/).waitFor()
+    await page.getByText('enabled, with a warning', { exact: true }).waitFor()
+    await press('Change')
+    const canary = page.getByLabel('Canary group')
+    expect(await canary.locator('option:checked').textContent()).toBe('Deleted group')
+    await canary.selectOption('Every device')
+    await confirm('Save', /about 1 device first/)
+    await page.getByText(/goes to 10% of the devices/).waitFor()
+    expect(await page.getByText(/^The canary group was deleted/).count()).toBe(0)
     await press('Delete')
     await confirm('Delete', /no device changes its version/, 'my-model')
     await page.getByText('This model has no policy').waitFor()
+
+    const { api_key } = await send('POST', '/keys', { name: 'other', org_id: 'other', scopes: ['models:write'] })
+    const named = await world.request('POST', '/api/v1/models', { key: api_key!, body: { name: 'theirs' } })
+    await send('POST', '/device-groups', { org_id: 'other', name: 'others' })
+    await page.goto(`${world.baseUrl}/delivery/policies/${(named.body as { id: string }).id}`)
+    await press('Set a policy')
+    await page.getByText('goes to about 0 devices first').waitFor()
+    await expect.poll(() => canary.locator('option').allTextContents()).toEqual(['Every device', 'others (0)'])
+    await press('Cancel')
 
     await follow('Pairing')
     await press('Create a code')

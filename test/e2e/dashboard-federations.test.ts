@@ -68,12 +68,19 @@ describe.skipIf(!hasBrowser())('federations in the dashboard', () => {
     const members = page.getByRole('table', { name: 'Members' })
     await members.getByText('tiny', { exact: true }).waitFor()
     await page.getByText(/^ε 0\.\d+ of 3\.0000 spent$/).waitFor()
-    await page.getByText(/^\d+ more rounds like this fit the budget\.$/).waitFor()
+    const forecast = page.getByText(/ more rounds like this fit the budget\.$/)
+    await forecast.waitFor()
     await page
       .getByRole('img', {
         name: /^Epsilon left by private round\. left: 2\.\d+ at private round 1; forecast: 0\.\d+ at/,
       })
       .waitFor()
+    const rate = page.getByLabel('Sample rate')
+    await rate.fill('2')
+    await page.getByText('must be above 0, and the sample rate above 0 and at most 1.').waitFor()
+    expect(await forecast.count()).toBe(0)
+    await rate.fill('1e-12')
+    await page.getByText('At least 10,000,000 more rounds like this fit the budget.').waitFor()
     await page.getByRole('table', { name: 'Shared models' }).getByText('round result').waitFor()
     await expectAccessible(page)
     await expectNoSidewaysScroll(page)

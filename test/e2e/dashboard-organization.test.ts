@@ -116,6 +116,13 @@ describe.skipIf(!hasBrowser())('the organization in the dashboard', () => {
     await dialog.getByRole('button', { name: 'Create' }).click()
     await page.getByText(/It expires on \w+/).waitFor()
     await page.getByRole('button', { name: 'Done' }).click()
+    // By the service's clock: the browser's is months ahead.
+    await page.getByRole('button', { name: 'Rotate short' }).waitFor()
+    await world.advance(6 * 86_400)
+    await page.reload()
+    await page.getByRole('row').filter({ hasText: 'short' }).getByText('expired').waitFor()
+    await page.getByRole('button', { name: 'Revoke short' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Rotate short' }).count()).toBe(0)
 
     await page.route('**/api/v1/keys', (route) =>
       route.request().method() === 'POST' ? route.abort() : route.continue(),

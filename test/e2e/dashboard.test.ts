@@ -40,7 +40,8 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     const { world, fleet, key, id } = await startTrained()
     const job = await play(world, id, fleet)
     expect(job).toMatchObject({ status: 'completed', rounds_completed: 3 })
-    await world.request('POST', '/api/v1/training/rounds/start', { key, body: { target_devices: 3, min_devices: 3 } })
+    const three = { target_devices: 3, min_devices: 3 }
+    const timedOut = await world.request('POST', '/api/v1/training/rounds/start', { key, body: three })
     await world.advance(24 * 3600)
     const tab = await openDashboard(world.baseUrl)
     const { page } = tab
@@ -80,6 +81,11 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     await page.getByRole('table', { name: 'Participants' }).getByRole('link', { name: 'd0' }).waitFor()
     expect(await page.getByRole('table', { name: 'Participants' }).getByText('delivered').count()).toBe(3)
     await check()
+    await tab.visit(`/training/rounds/${(timedOut.body as Started).id}`)
+    await page
+      .getByRole('img', { name: /^Model fetched: never; / })
+      .nth(2)
+      .waitFor()
 
     for (const path of ['nowhere', 'organization/people']) {
       await page.goto(`${world.baseUrl}/${path}`)
@@ -239,6 +245,10 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     await page.getByRole('button', { name: 'Stop job' }).waitFor()
     // Dialogs take no shortcuts.
     await resuming.waitFor({ state: 'detached' })
+    await press('?')
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
+    await page.goBack()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await press('g', 't')
     await page.getByRole('button', { name: 'Start training', disabled: false }).focus()
     await press('Enter')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -80,7 +81,9 @@ def test_a_job_that_is_stopped_raises_its_reason(client: Client) -> None:
         job.weights()
 
 
-def test_versions_are_delivered_to_groups_step_by_step_or_at_once(client: Client, service: Service) -> None:
+def test_versions_are_delivered_to_groups_step_by_step_or_at_once(
+    client: Client, service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
     for number in range(2):
         tributary.Device(service.url, f"delivered-{number}").register(trains=False)
     client.push("delivered", START, "1.0.0")
@@ -99,6 +102,9 @@ def test_versions_are_delivered_to_groups_step_by_step_or_at_once(client: Client
     assert (deployment.status, deployment.target_count) == ("started", 1)
     assert [each.deployment_id for each in client.deployments("delivered")] == [deployment.deployment_id]
     assert client.rollback(deployment.deployment_id).status == "rolled_back"
+    with caplog.at_level(logging.WARNING, "tributary"):
+        client.deploy("delivered", "9.9.9", devices=["delivered-0"])
+    assert "Version 9.9.9 has not been uploaded yet: devices get nothing until it is." in caplog.text
     assert group.remove(["delivered-1"]).device_count == 1
     assert {"delivered-0", "delivered-1"} <= {each.device_identifier for each in client.devices()}
 
@@ -241,6 +247,12 @@ def test_a_device_outlasts_a_response_that_is_not_from_the_service(
     proxy = bad_network(lambda method, path, before: answer if before == 0 else None)
     assert tributary.Device(proxy.url, f"outlasts-{len(answer)}-{answer[:3]}").register(trains=False)
     assert len(proxy.asked) == 2
+
+
+@pytest.mark.parametrize("name", ["", ".", ".."])
+def test_a_name_that_a_path_cannot_contain_is_refused(client: Client, name: str) -> None:
+    with pytest.raises(TributaryError, match="is not the name or id of an object"):
+        client.model(name)
 
 
 def test_a_curve_has_its_ends_at_its_edges() -> None:

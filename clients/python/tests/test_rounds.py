@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -224,6 +226,33 @@ def test_what_train_does_wrong_is_told_to_the_service(
     fleet.end()
     assert [type(error) for error in fleet.errors] == [tributary.RoundFailed]
     assert re.sub("[\0\udcff]", "\ufffd", str(fleet.errors.pop())).endswith(reason)
+
+
+def test_a_device_that_over_selection_cuts_off_has_not_failed_and_continues(
+    client: Client, fleet: Fleet, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "tributary")
+    client.push("enough", {"w": START}, "1.0.0")
+    is_closed = threading.Event()
+    results: list[tributary.RoundResult] = []
+
+    def train_late(weights: Any, plan: Plan) -> Any:
+        assert is_closed.wait(PATIENCE)
+        return weights, 1, {}
+
+    fleet.add("cut-off", train_late, rounds=1, on_round=results.append)
+    fleet.add("in-time", lambda weights, plan: (weights, 1, {}))
+    until(lambda: len([d for d in client.devices() if d.device_identifier in ("cut-off", "in-time")]) == 2, "devices")
+    client.create_group("enough", ["cut-off", "in-time"])
+    options: dict[str, Any] = {"target_devices": 1, "over_selection": 2, "group": "enough"}
+    job = client.train("enough", rounds=1, min_devices=1, **options).wait(timeout=PATIENCE)
+    assert job.status == "completed"
+    is_closed.set()
+    until(lambda: fleet.errors or "This device's update is not needed" in caplog.text, "the end of the late training")
+    assert (fleet.errors, results) == ([], [])
+    # It continues until its round is done.
+    client.train("enough", rounds=1, min_devices=2, group="enough").wait(timeout=PATIENCE)
+    until(lambda: results, "the round of the late device")
 
 
 def test_evaluate_measures_the_received_model_and_the_next_heartbeat_says_it(client: Client, fleet: Fleet) -> None:

@@ -402,6 +402,8 @@ class Client:
         """Deploy a version to `devices`, a `group`, or all active devices (POST /deploy/execute)."""
         asked = {"model_name": model, "model_version": version, **options}
         started = self.connection.call("POST", "/deploy/execute", asked, expects=("deployment_id",))
+        for warning in started.get("warnings", []):
+            log.warning("%s", warning)
         return self.deployment(started["deployment_id"])
 
     def deployment(self, deployment_id: str) -> Deployment:

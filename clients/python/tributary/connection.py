@@ -65,6 +65,9 @@ def parse_retry_after(header: str | None) -> float | None:
 
 
 def quote(part: str) -> str:
+    """A name or an id as a segment of a path. Proxies resolve '.' and '..', and would send the request to another object."""
+    if part in ("", ".", ".."):
+        raise TributaryError("bad_request", f"{part!r} is not the name or id of an object.")
     return urllib.parse.quote(part, safe="")
 
 

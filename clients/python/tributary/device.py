@@ -39,6 +39,8 @@ class Heartbeat:
     assignments: list[Json] | None
     #: The round whose new model this device should evaluate, if it offered to.
     pending_evaluation_round_id: str | None = None
+    #: Whether the versions have changed. The service holds no response with such news, so the next heartbeat should follow soon.
+    is_news: bool = False
 
 
 class Device:
@@ -97,6 +99,7 @@ class Device:
             answer.get("next_heartbeat_seconds"),
             assignments,
             answer.get("pending_evaluation_round_id"),
+            known != self._assignments_tag,
         )
 
     def unstoppable(self) -> Device:

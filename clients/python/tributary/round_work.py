@@ -41,6 +41,10 @@ FINISHED = "finished.json"
 FAILURE_REPORT_SECONDS = 5.0
 
 
+class NotNeeded(Exception):
+    """The round closed with enough updates of other devices before this device's arrived: neither has failed."""
+
+
 @dataclass(frozen=True)
 class RoundResult:
     """A device's part in a round, accepted by the service."""
@@ -68,7 +72,7 @@ class RoundWork:
         self.train, self.evaluate, self.torch, self.state = train, evaluate, torch, state
 
     def take_part(self, device: Device, round_id: str, interval: float) -> RoundResult:
-        """Raises errors after reporting them to the service; after a transient error the round may be retried."""
+        """Raises NotNeeded, or errors after reporting them; after a transient error the round may be retried."""
         # It becomes the name of a folder.
         if not re.fullmatch(r"[\w-]{1,64}", round_id):
             raise network_error(f"The service named the round {round_id!r}, which is not a valid id.")
@@ -92,6 +96,8 @@ class RoundWork:
             # A stopped program may have submitted its update: `_remove` asks the service before the next round.
             if not (_is_stop(error) and (folder / FINISHED).exists()):
                 shutil.rmtree(folder, ignore_errors=True)
+            if status == 409 and _has_enough(device, round_id):
+                raise NotNeeded(f"This device's update is not needed: {error}") from error
             raise
         shutil.rmtree(folder, ignore_errors=True)
         log.info("%s", result)
@@ -307,6 +313,14 @@ def _told(metrics: Mapping[str, float]) -> str:
 
 def _is_stop(error: BaseException) -> bool:
     return isinstance(error, (KeyboardInterrupt, Stopped))
+
+
+def _has_enough(device: Device, round_id: str) -> bool:
+    """Whether the round stopped accepting updates because it had enough."""
+    try:
+        return device.round_status(round_id) in ("aggregating", "completed")
+    except TributaryError:
+        return False
 
 
 def _report_failure(device: Device, round_id: str, error: BaseException) -> None:

@@ -16,12 +16,13 @@ from .connection import Stopped
 from .device import Device, State, describe_machine, register_again, sign_in
 from .errors import TributaryError, reason_of
 from .lock import FolderLock
-from .round_work import Evaluate, RoundResult, RoundWork, Train
+from .round_work import Evaluate, NotNeeded, RoundResult, RoundWork, Train
 
 log = logging.getLogger("tributary")
 
 #: The service holds a heartbeat's response for at most 55 s; proxies often close a connection after 30 s.
 MAX_WAIT_SECONDS = 25.0
+AFTER_NEWS_SECONDS = 0.5
 INTERVAL_SECONDS = 20.0
 GOODBYE_SECONDS = 3.0
 
@@ -149,11 +150,16 @@ class _Loop:
                 self._evaluate(device, answer.pending_evaluation_round_id)
                 continue
             asked = answer.next_heartbeat_seconds if self._is_paced_by_service else None
-            device.connection.pause(self.interval - (time.monotonic() - began) if asked is None else asked)
+            rest = self.interval - (time.monotonic() - began) if asked is None else asked
+            device.connection.pause(min(rest, AFTER_NEWS_SECONDS) if answer.is_news else rest)
 
     def _take_part(self, device: Device, round_id: str) -> None:
         try:
             self._latest = self._work.take_part(device, round_id, self.interval)
+        except NotNeeded as unneeded:
+            log.info("Round %s: %s", round_id, unneeded)
+            device.connection.pause(self.interval * (0.5 + random.random() / 2))
+            return
         except Exception as error:
             if isinstance(error, Stopped) or (
                 isinstance(error, TributaryError) and (error.is_passing or error.status == 401)

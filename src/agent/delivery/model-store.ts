@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, rm, stat, statfs } from 'node:fs/promises'
+import { readdir, readFile, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { jsonOrNull } from '../../domain/parse-json.ts'
 import { renameDurably, writeDurably } from '../../platform/files/durable-file.ts'
+import { makeFolder } from '../../platform/files/make-folder.ts'
 import { extensionByContent } from '../weight-file-extension.ts'
 import { isFolderName, type KeptVersion, type ModelState, modelStateOf } from './model-state.ts'
 
@@ -38,7 +39,7 @@ const POINTER = 'current.json'
 
 const openFolder = (path: string): ModelFolder => {
   const pointer = join(path, POINTER)
-  const make = () => mkdir(path, { recursive: true, mode: 0o700 })
+  const make = () => makeFolder(path, 0o700)
   const list = async (): Promise<string[]> => (existsSync(path) ? readdir(path) : [])
   const fileOf = async (sha256: string): Promise<string | null> =>
     (await list()).find((name) => name.startsWith(`${sha256}.`) && !name.endsWith('.part')) ?? null
@@ -108,7 +109,7 @@ const openFolder = (path: string): ModelFolder => {
 }
 
 export const openModelStore = async (root: string): Promise<ModelStore> => {
-  await mkdir(root, { recursive: true, mode: 0o700 })
+  await makeFolder(root, 0o700)
   return {
     root,
     names: async () =>

@@ -1,9 +1,10 @@
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ApiError } from '../../client/client.ts'
 import { isObject } from '../../domain/is-object.ts'
 import { jsonOrNull } from '../../domain/parse-json.ts'
 import { writeDurably } from '../../platform/files/durable-file.ts'
+import { makeFolder } from '../../platform/files/make-folder.ts'
 import type { DeliveryReport } from '../../sdk/assignment.ts'
 import { backOffMs, DEFAULT_POLICY, isTransient, sleep } from '../../sdk/retry.ts'
 
@@ -70,7 +71,7 @@ export const openOutbox = async ({ path, send, log }: OutboxOptions): Promise<Re
     lastWrite = lastWrite
       .catch(() => undefined)
       // The folder may have been deleted.
-      .then(() => mkdir(dirname(path), { recursive: true, mode: 0o700 }))
+      .then(() => makeFolder(dirname(path), 0o700))
       .then(() =>
         writeDurably(path, JSON.stringify(newestOfEach(waiting).filter(({ report }) => !isIntermediate(report)))),
       )

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
@@ -9,6 +9,7 @@ import {
   SEMANTIC_VERSION,
 } from '../../domain/model.ts'
 import { sizeWords } from '../../domain/sizes.ts'
+import { makeFolder } from '../../platform/files/make-folder.ts'
 import { wrongUsage } from '../failure.ts'
 import { parseThreshold } from '../model-tools/quantize.command.ts'
 import { METHODS, type Method } from '../model-tools/quantized-file.ts'
@@ -57,7 +58,7 @@ const quantized = async (
 ): Promise<{ readonly file: Pushed; readonly discard: () => Promise<void> }> => {
   if (quantize === undefined) return { file: pushed, discard: async () => undefined }
   const { nameOf, quantizeFile } = await import('../model-tools/quantize.ts')
-  await mkdir(session.home.folder, { recursive: true })
+  await makeFolder(session.home.folder, 0o700)
   const folder = await mkdtemp(join(session.home.folder, 'quantized-'))
   const discard = () => rm(folder, { recursive: true, force: true })
   const options = { method: quantize, ...(qualityThreshold !== undefined && { qualityThreshold }) }

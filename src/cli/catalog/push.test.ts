@@ -173,6 +173,7 @@ it('fails with the reason: invalid model, missing file or model, empty file, no 
     await failed('merged-00001-of-00002.gguf', '-v', '1.0.0'),
     await failed('net.onnx', '-v', '1.0.0', '-m', '00000000-0000-4000-8000-000000000000'),
     await failed('hf:a/b/c', '-v', '1.0.0'),
+    await failed('/dev/null', '-v', '1.0.0'),
   ]).toEqual([
     [
       1,
@@ -186,6 +187,7 @@ it('fails with the reason: invalid model, missing file or model, empty file, no 
     [0, undefined],
     [1, 'svc: There is no model with the id 00000000-0000-4000-8000-000000000000.'],
     [1, "svc: 'hf:a/b/c' is not the name of a model."],
+    [1, 'svc: /dev/null is not a regular file.'],
   ])
   const { SERVICE_API_KEY: _, ...keyless } = env
   expect(await runInProcess(['push', 'net.onnx', '-v', '1.0.0'], { env: keyless, cwd })).toMatchObject({

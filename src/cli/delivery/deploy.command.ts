@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { STRATEGIES, type Strategy } from '../../domain/deployment.ts'
+import { shellWord } from '../../domain/shell-word.ts'
 import type { Connection } from '../connection.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
@@ -74,7 +75,7 @@ const carryOut = async (
     if (deployment.approval_id !== undefined)
       return out.note(`Another admin must approve it: svc approvals approve ${deployment.approval_id}`)
   }
-  out.note(`Watch it with: svc status ${requested.name} --watch`)
+  out.note(`Watch it with: svc status ${shellWord(requested.name)} --watch`)
 }
 
 export const define = (command: Command, session: Session): void => {

@@ -149,7 +149,7 @@ it('a dry run shows targets, steps, and warnings, and changes nothing', async ()
       'Model:    m\nVersion:  9.0.0\nHow:      deployment, canary\nTargets:  2: d0, d1\n' +
       "50% of them: 1. The deployment's id decides which.\n",
     stderr:
-      'Unknown devices: ghost.\nVersion 9.0.0 is not uploaded yet: devices get nothing until it is.\nNothing was changed.\n',
+      'Unknown devices: ghost.\nVersion 9.0.0 has not been uploaded yet: devices get nothing until it is.\nNothing was changed.\n',
   })
   const nobody = await svc('deploy', 'm', '--group', 'nobody', '--dry-run', '--json')
   expect([nobody.exitCode, JSON.parse(nobody.stdout), nobody.stderr]).toEqual([

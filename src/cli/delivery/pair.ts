@@ -1,6 +1,7 @@
 import { type Identity, lockFolders, openAgentState } from '../../agent/agent-state.ts'
 import { startDeliveries } from '../../agent/delivery/deliveries.ts'
 import { anySignal } from '../../domain/any-signal.ts'
+import { shellWord } from '../../domain/shell-word.ts'
 import type { DeliveryReport } from '../../sdk/assignment.ts'
 import { createDevice } from '../../sdk/device-client.ts'
 import { type Claim, claimCode } from '../agent/claim.ts'
@@ -29,7 +30,7 @@ export const pair = async (options: Claim, session: Session): Promise<void> => {
   } finally {
     await release()
   }
-  const named = options.deviceId === null ? '' : ` --device-id ${options.deviceId}`
+  const named = options.deviceId === null ? '' : ` --device-id ${shellWord(options.deviceId)}`
   out.note(`To keep it up to date, keep this running: svc agent${named}`)
 }
 

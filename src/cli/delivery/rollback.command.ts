@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { shellWord } from '../../domain/shell-word.ts'
 import { confirm } from '../confirm.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
@@ -89,7 +90,7 @@ const rollBackTo = async (connection: Connection, requested: Requested, { out }:
     out.note(
       `To continue the experiment '${experiment}': svc rollouts rollback ${id}, then svc experiments resume ${of}`,
     )
-  out.note(`Watch it with: svc status ${name} --watch`)
+  out.note(`Watch it with: svc status ${shellWord(name)} --watch`)
 }
 
 export const define = (command: Command, session: Session): void => {

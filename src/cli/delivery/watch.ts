@@ -1,3 +1,4 @@
+import { shellWord } from '../../domain/shell-word.ts'
 import type { Connection } from '../connection.ts'
 import { waitForNextPoll, withRetries } from '../polling.ts'
 import type { Session } from '../session.ts'
@@ -35,7 +36,7 @@ export const watch = async (connection: Connection, first: ModelStatus, session:
   }
   const lastLines = new Map(shown.map((plan) => [plan.id, lineOf(plan)]))
   let shownCounts = countWords(newest.counts)
-  const continuation = `The ${newest.kind} continues. Watch it with: svc status ${name} --watch`
+  const continuation = `The ${newest.kind} continues. Watch it with: svc status ${shellWord(name)} --watch`
   for (;;) {
     await waitForNextPoll(session, POLL_MS, continuation)
     const { plans, followed, counts } = await withRetries(session, poll, continuation)

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { type Command, Option } from 'commander'
+import { shellWord } from '../../domain/shell-word.ts'
 import type { ChatRequest } from '../../inference/engines/engine.ts'
 import { wrongUsage } from '../failure.ts'
 import { jsonOption, numberFrom } from '../options.ts'
@@ -126,7 +127,8 @@ export const define = (command: Command, session: Session): void => {
       const name = modelOrDefault(model, session)
       const isChat = !prompt && session.io.stdin?.isTTY === true && options.json !== true
       if (isChat) return streamChat(session, name, options)
-      if (!prompt) throw wrongUsage('The prompt is missing.', `For example: svc run ${name} "What is a rollout?"`)
+      if (!prompt)
+        throw wrongUsage('The prompt is missing.', `For example: svc run ${shellWord(name)} "What is a rollout?"`)
       await run(session, name, prompt, options)
     })
 }

@@ -201,6 +201,28 @@ it('signs in with any key that the service knows, and gets its organization', as
   expect(await credentialsIn(home)).toEqual({ api_key: unbound, org_id: null, api_base: world.baseUrl })
 })
 
+it.each([
+  ['the end of a terminal (Ctrl-D)', true, '\x04'],
+  ['an empty line at a terminal', true, '\r'],
+  ['an empty pipe', false, ''],
+] as const)('says that no key was given at %s', async (_, isTTY, input) => {
+  const stdin = Object.assign(new PassThrough(), { isTTY, setRawMode: () => stdin })
+  if (isTTY) stdin.write(input)
+  else stdin.end(input)
+  expect(await runInProcess(['login', '--api-key'], { env: { SERVICE_HOME: await emptyFolder() }, stdin })).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: 'svc: No API key was given.\nEnter it when svc asks, or write it to stdin.\n',
+  })
+})
+
+it('Ctrl-C at the key prompt interrupts', async () => {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => stdin })
+  stdin.write('\x03')
+  const env = { SERVICE_HOME: await emptyFolder() }
+  expect((await runInProcess(['login', '--api-key'], { env, stdin })).exitCode).toBe(130)
+})
+
 it('refuses a mistyped key without a request, and a key that the service does not know', async () => {
   const world = await startWorld()
   const home = await emptyFolder()

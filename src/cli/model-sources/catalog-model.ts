@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { shellWord } from '../../domain/shell-word.ts'
 import { readyModels } from '../../inference/models/model-folder.ts'
 import { normalVariant } from '../../inference/models/variant.ts'
 import { Failure } from '../failure.ts'
@@ -20,7 +21,7 @@ const requireGguf = (fileName: string, name: string): void => {
   if (/\.gguf$/i.test(fileName)) return
   const ending = /\.[a-z0-9]+$/i.exec(fileName)?.[0] ?? 'unknown'
   throw new Failure(`${name} is a ${ending} file, which cannot be run from the catalog: only GGUF files can.`, {
-    advice: `Fetch the file with: svc pull ${name}. Llama and Qwen folders become GGUF with: svc convert <folder> --formats gguf`,
+    advice: `Fetch the file with: svc pull ${shellWord(name)}. Llama and Qwen folders become GGUF with: svc convert <folder> --formats gguf`,
   })
 }
 

@@ -33,7 +33,10 @@ export const referenced = async (
   const split = splitReference(text)
   if (split === null || (await nullIfNotFound(modelNamed(connection, text))) !== null) return { name: text, version }
   if (version === 'latest' || version === split.version) return split
-  throw wrongUsage(`'${text}' names version ${split.version}, but --version is ${version}.`, 'Give only one of them.')
+  throw wrongUsage(
+    `'${text}' names version ${split.version}, but version ${version} is given too.`,
+    'Give only one of them.',
+  )
 }
 
 /** Returns the names of the newest 100 models. */

@@ -1,4 +1,5 @@
 import { isAlias, splitReference } from '../../domain/model-reference.ts'
+import { shellWord } from '../../domain/shell-word.ts'
 import { addressOf, serverNamed } from '../../inference/engines/proxied/servers.ts'
 import { InferenceError } from '../../inference/errors.ts'
 import type { ModelFile } from '../../inference/models/model-file.ts'
@@ -40,7 +41,7 @@ export const ensureLocal = async (
   const taken = known.find((model) => model.name.split(':')[0]!.toLowerCase() === name.toLowerCase())
   if (taken !== undefined && !isOfSamePlace(taken.source, source)) {
     throw new Failure(`The name '${name}' belongs to a model from ${taken.source}.`, {
-      advice: `Give this one another name: svc add <name> ${source}`,
+      advice: `Give this one another name: svc add <name> ${shellWord(source)}`,
     })
   }
   return { model: await fetchToAdd(name, source, session), wasThere: false }

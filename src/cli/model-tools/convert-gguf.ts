@@ -1,8 +1,9 @@
-import { mkdir, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { convertHuggingFaceToGguf } from '../../convert/gguf/convert-hugging-face.ts'
 import { convertLoraToGguf } from '../../convert/gguf/convert-lora.ts'
 import { sizeWords } from '../../domain/sizes.ts'
+import { makeFolder } from '../../platform/files/make-folder.ts'
 import { Failure } from '../failure.ts'
 import { showProgress } from '../progress.ts'
 import { REPORTS, requireNoSource, requireWritableFolder, writeResults } from '../result-files.ts'
@@ -31,7 +32,7 @@ export const convertGguf = async (modelPath: string, options: ConvertOptions, se
       ...(base.base === undefined ? [] : [{ path: base.base, given: options.base! }]),
     ],
   )
-  await mkdir(folder, { recursive: true })
+  await makeFolder(folder)
   const bar = showProgress(io, `Writing ${fileName}`)
   const common = { onProgress: bar.update, ...(io.signal && { signal: io.signal }) }
   const conversion = await (isAdapter

@@ -1,4 +1,4 @@
-import { mkdir, readFile, stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import {
   type ConversionReport,
@@ -12,6 +12,7 @@ import { resultName, targetFormatOf } from '../../convert/formats.ts'
 import { runConversion } from '../../convert/run-conversion.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { enginesFolder } from '../../inference/engines/optional/optional-engine.ts'
+import { makeFolder } from '../../platform/files/make-folder.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import { REPORTS, requireNoSource, requireWritableFolder, writeResults } from '../result-files.ts'
 import type { Session } from '../session.ts'
@@ -76,7 +77,7 @@ const convertAndValidate = async (
 }
 
 const write = async (folder: string, { files }: Conversion, report: ConversionReport): Promise<void> => {
-  await mkdir(folder, { recursive: true })
+  await makeFolder(folder)
   await writeResults([
     ...files.map(({ fileName, bytes }) => ({ path: join(folder, fileName), content: bytes })),
     { path: join(folder, REPORTS[0]), content: `${JSON.stringify(report, null, 2)}\n` },

@@ -85,6 +85,7 @@ it.each([
   [['net.onnx', '--quality-threshold', '2'], 2, "svc: option '--quality-threshold <share>' argument '2' is invalid."],
   [['absent.onnx', '-m', 'int8'], 1, 'svc: There is no file or folder absent.onnx.'],
   [['net.pt', '-m', 'int8'], 2, 'svc: net.pt cannot be quantized.'],
+  [['my nets/net.pt', '-m', 'int8'], 2, "/my nets/net.pt'\n"],
   [['damaged.onnx', '-m', 'int8'], 1, 'svc: '],
   [['net.onnx', '-m', 'int8', '-o', 'net.onnx'], 2, 'svc: The result would replace'],
   [['net.onnx', '-m', 'int8', '-o', 'link.onnx'], 2, 'svc: The result would replace'],
@@ -96,6 +97,8 @@ it.each([
 ] as const)('%j exits with %i', async (argv, expected, message) => {
   const { cwd, svc } = await start()
   await writeFile(join(cwd, 'net.pt'), 'weights')
+  await mkdir(join(cwd, 'my nets'))
+  await writeFile(join(cwd, 'my nets', 'net.pt'), 'weights')
   await writeFile(join(cwd, 'damaged.onnx'), network().subarray(0, 900))
   await mkdir(join(cwd, 'empty'))
   await mkdir(join(cwd, 'taken.onnx', 'kept'), { recursive: true })

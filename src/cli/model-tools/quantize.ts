@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs'
-import { cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { cp, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, relative, resolve } from 'node:path'
 import { ServiceError } from '../../domain/errors.ts'
 import { ownEntry } from '../../domain/own-entry.ts'
 import { percent } from '../../domain/percent.ts'
+import { shellWord } from '../../domain/shell-word.ts'
 import { sizeWords } from '../../domain/sizes.ts'
+import { makeFolder } from '../../platform/files/make-folder.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { folderNear, requireFree } from './quantize-output.ts'
@@ -141,7 +143,7 @@ export const quantizeFile = async (
   if (quantizer === undefined) {
     throw wrongUsage(
       `${fileName} cannot be quantized.`,
-      `Supported: ${KNOWN}. Convert it first: svc convert ${fileName}`,
+      `Supported: ${KNOWN}.${extname(fileName) === '' ? '' : ` Convert it first: svc convert ${shellWord(source)}`}`,
     )
   }
   const isForGguf = (GGUF_METHODS as readonly string[]).includes(options.method)
@@ -163,7 +165,7 @@ export const quantizeFile = async (
     noteIfLarger(done, done.method, session)
     const output = place(done.method)
     await requireFree(output, source)
-    await mkdir(dirname(output), { recursive: true })
+    await makeFolder(dirname(output))
     // Renaming a folder onto another one works only if that is empty; a file replaces a file atomically.
     if (extname(output).toLowerCase() === '.mlpackage') await rm(output, { recursive: true, force: true })
     await rename(done.path, output)

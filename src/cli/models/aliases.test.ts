@@ -62,7 +62,7 @@ it('lists the aliases if one is unknown, and refuses two contradictory versions'
   const twice = await svc('pull net@production --version 1.4.0')
   expect([twice.exitCode, twice.stderr]).toEqual([
     2,
-    "svc: 'net@production' names version production, but --version is 1.4.0.\nGive only one of them.\n",
+    "svc: 'net@production' names version production, but version 1.4.0 is given too.\nGive only one of them.\n",
   ])
   expect((await svc('models --source registry')).stdout).toContain('net')
 })

@@ -2,6 +2,8 @@ import { type Command, Option } from 'commander'
 import type { paths } from '../../client/client.ts'
 import { PRESETS } from '../../domain/compliance.ts'
 import { confirm } from '../confirm.ts'
+import { Failure } from '../failure.ts'
+import { explain } from '../file-errors.ts'
 import { nullIfNotFound } from '../model-sources/catalog.ts'
 import { apiBaseOption, type ServiceOptions } from '../options.ts'
 import type { Session } from '../session.ts'
@@ -46,7 +48,12 @@ export const define = (command: Command, session: Session): void => {
         region: org.region,
         apiBase: connection.baseUrl,
       }
-      await session.home.saveConfig(config)
+      await session.home.saveConfig(config).catch((error: Error) => {
+        throw new Failure(`${org.name} was created, but is not the default organization. ${explain(error)}`, {
+          advice: `To use it: svc keys create <name> --org ${org.id}, then svc login --api-key.`,
+          cause: error,
+        })
+      })
       session.out.fields(orgFields(config))
       session.out.note(`Saved in ${session.home.configPath}. New keys belong to ${org.name}.`)
       if (key?.org_id === null)

@@ -1,7 +1,11 @@
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { text } from 'node:stream/consumers'
+import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
+import { builtFile } from '../../../test/e2e/built-program.ts'
 import { startWorld } from '../../../test/world.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
@@ -84,6 +88,9 @@ it('creates no organization if its settings could not be stored', async () => {
   for (const [home, reason] of [
     [file, 'it is a file, not a folder'],
     [join(file, 'home'), 'a part of its path is not a folder'],
+    ...(process.platform === 'linux'
+      ? ([['/proc/nope', 'the file system does not allow new files there']] as const)
+      : []),
   ] as const) {
     const env = { SERVICE_HOME: home, SERVICE_API_KEY: key }
     expect(await runInProcess(['init', 'Acme', '--api-base', world.baseUrl], { env })).toEqual({
@@ -93,6 +100,46 @@ it('creates no organization if its settings could not be stored', async () => {
     })
   }
   expect((await world.request('GET', '/api/v1/orgs/acme', { key })).status).toBe(404)
+})
+
+it('creates no organization if the disk has no space for its settings', async () => {
+  const world = await startWorld()
+  const { key } = await world.register('laptop')
+  const home = await emptyFolder()
+  // A limit of one block stands in for the full disk: creating a file succeeds, writing it fails.
+  const script = 'ulimit -f 1; exec "$0" "$@"'
+  const argv = ['init', 'Acme', '--api-base', world.baseUrl]
+  const child = spawn('sh', ['-c', script, process.execPath, await builtFile('cli/main.js'), ...argv], {
+    env: { PATH: process.env.PATH, SERVICE_HOME: home, SERVICE_API_KEY: key },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  expect(stderr).toBe(
+    `svc: Cannot use ${join(home, 'config.json')}: the file would be larger than allowed (ulimit -f).\n`,
+  )
+  expect(code).toBe(1)
+  expect(await readdir(home)).toEqual([])
+  expect((await world.request('GET', '/api/v1/orgs/acme', { key })).status).toBe(404)
+})
+
+it('says what to do if an organization was created but its settings cannot be stored', async () => {
+  const world = await startWorld()
+  const { key } = await world.register('laptop')
+  const home = await emptyFolder()
+  await mkdir(join(home, 'config.json'))
+  const env = { SERVICE_HOME: home, SERVICE_API_KEY: key }
+  expect(await runInProcess(['init', 'Acme', '--api-base', world.baseUrl], { env })).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringMatching(
+      /^svc: Acme was created, but is not the default organization\. .+\nTo use it: svc keys create <name> --org acme, then svc login --api-key\.\n$/,
+    ),
+  })
+  const { stderr, exitCode } = await runInProcess(
+    ['keys', 'create', 'mine', '--org', 'acme', '--api-base', world.baseUrl],
+    { env: { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: key } },
+  )
+  expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 })
 })
 
 it('the commands that use the organization from init do so with an unbound key', async () => {

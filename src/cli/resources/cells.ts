@@ -122,6 +122,6 @@ export const recordOf = (row: Row) => {
   return { fields, tables }
 }
 
-/** Replaces each `{name}` in a sentence with the field of that name. */
-export const fillIn = (sentence: string, row: Row): string =>
-  sentence.replace(/\{(\w+)\}/g, (_, name: string) => plainWords(row[name] ?? null) ?? '-')
+/** Replaces each `{name}` in a sentence with the field of that name, which `quote` quotes in commands to copy. */
+export const fillIn = (sentence: string, row: Row, quote = (text: string): string => text): string =>
+  sentence.replace(/\{(\w+)\}/g, (_, name: string) => quote(plainWords(row[name] ?? null) ?? '-'))

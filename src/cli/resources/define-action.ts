@@ -1,5 +1,6 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import { ApiError } from '../../client/client.ts'
+import { shellWord } from '../../domain/shell-word.ts'
 import type { CommandFile } from '../command.ts'
 import { Failure } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption, keyValue } from '../options.ts'
@@ -100,7 +101,7 @@ const partsOf = async (
   for (const [at, argument] of args.entries()) {
     const word = words[at]
     if (argument.find !== undefined) {
-      Object.assign(path, await find(context, argument.find, String(word), argument.prefer))
+      Object.assign(path, await find(context, argument.find, String(word), argument))
     }
     if (argument.field === undefined) continue
     if (request.includes(`{${argument.field}}`)) path[argument.field] = word
@@ -149,7 +150,7 @@ const show = async (action: Action, response: Row, context: FindContext, { body 
     out.fields(fields.map((field) => [field[0], cellOf(response, field, now())]))
   }
   for (const warning of (response.warnings as readonly string[] | undefined) ?? []) out.warn(warning)
-  if (action.hint !== undefined) out.note(fillIn(action.hint, response))
+  if (action.hint !== undefined) out.note(fillIn(action.hint, response, shellWord))
   for (const note of (await action.notes?.(response, context, body ?? {})) ?? []) out.note(note)
 }
 

@@ -183,7 +183,7 @@ export const find = async (
   context: FindContext,
   kind: Kind,
   text: string,
-  prefer: Prefer = () => true,
+  { prefer = () => true, refuse = () => null }: Pick<Argument, 'prefer' | 'refuse'> = {},
 ): Promise<Row> => {
   const { connection } = context
   switch (kind) {
@@ -215,7 +215,10 @@ export const find = async (
       // The service itself finds federations by name, among any number of them.
       const named = kind === 'federation' ? await listOf(context, kind, SEARCHED, { name: text }) : []
       const rows = named.length > 0 ? named : await listOf(context, kind)
-      return { [`${kind}_id`]: (await pick(context, kind, text, rows)).id }
+      const found = await pick(context, kind, text, rows)
+      const refusal = refuse(found)
+      if (refusal !== null) throw refusal
+      return { [`${kind}_id`]: found.id }
     }
   }
 }

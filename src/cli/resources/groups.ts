@@ -68,8 +68,7 @@ export const groups: Resource = {
     }),
     action('delete', 'delete a group; its devices stay', `DELETE ${AT}`, {
       args: [groupArgument],
-      confirm:
-        'Deleting the group {group}, whose devices lose the versions that its rollouts and experiments assigned,',
+      confirm: 'Deleting the group {group} (its devices lose the versions that its rollouts and experiments assigned)',
       done: 'Deleted group {group_id}.',
     }),
   ],

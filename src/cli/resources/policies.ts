@@ -3,6 +3,11 @@ import { modelArgument } from './rollouts.ts'
 
 const AT = '/api/v1/models/{model_id}/policy'
 
+const enabledWords = ({ enabled, warnings }: Readonly<Record<string, unknown>>): string => {
+  if (enabled !== true) return 'no'
+  return Array.isArray(warnings) && warnings.length > 0 ? 'yes, with a warning' : 'yes'
+}
+
 export const policies: Resource = {
   name: 'policies',
   summary: 'roll out round results automatically',
@@ -12,7 +17,7 @@ export const policies: Resource = {
       paged: false,
       columns: [
         ['MODEL', (row) => row.model_name ?? row.model_id],
-        ['ENABLED', (row) => (row.enabled === true ? 'yes' : 'no')],
+        ['ENABLED', enabledWords],
         ['CANARY', 'canary_percentage', 'percent'],
         ['MINUTES', 'observe_minutes', 'count'],
         ['REPORTS', 'min_reports', 'count'],

@@ -59,6 +59,8 @@ export interface Argument {
   readonly find?: Kind
   /** For jobs: which of several with the same name or model; otherwise the newest. */
   readonly prefer?: (row: Row) => boolean
+  /** Why the object that was found cannot be used; null if it can. */
+  readonly refuse?: (row: Row) => Failure | null
   /** A field of the path if the path has it, otherwise of the body. */
   readonly field?: string
   readonly parse?: 'number'

@@ -111,7 +111,7 @@ export const rollouts: Resource = {
     }),
     action('delete', 'cancel and delete a rollout', `DELETE ${AT}`, {
       args: [rollout],
-      confirm: 'Deleting the rollout {rollout}, whose devices return to their previous versions,',
+      confirm: 'Deleting the rollout {rollout} (its devices return to their previous versions)',
       done: 'Deleted rollout {rollout_id}.',
     }),
   ],

@@ -92,7 +92,7 @@ const start = action('start', 'start one round; svc train start runs many', 'POS
     option('--raw-vector', 'model and updates are raw float32 vectors', 'raw_vector', { parse: 'flag' }),
     option('--org <org_id>', 'organization of the round (default: that of the key)', 'org_id'),
   ],
-  done: 'Started round {round_number} ({id}): {target_devices} devices, at least {min_devices} updates.',
+  done: 'Started round {round_number} ({id}). Devices: {target_devices}; updates: at least {min_devices}.',
   hint: 'Watch it with: svc rounds show {round_number}',
 })
 

@@ -1,8 +1,12 @@
 import { ROLES } from '../../domain/roles.ts'
-import { action, argument, option, type Resource } from './resource.ts'
+import { Failure } from '../failure.ts'
+import { action, argument, option, type Resource, type Row } from './resource.ts'
 
 const AT = '/api/v1/team/{member_id}'
 const member = argument('email', 'a member, by email address or id', { find: 'member' })
+
+const refuseInvited = ({ email, status }: Row): Failure | null =>
+  status === 'active' ? null : new Failure(`${email} has not accepted the invitation, so there is no second factor.`)
 
 export const team: Resource = {
   name: 'team',
@@ -41,7 +45,7 @@ export const team: Resource = {
       done: '{email} is now {role}.',
     }),
     action('reset-factor', "remove a member's second factor", `DELETE ${AT}/second-factor`, {
-      args: [member],
+      args: [{ ...member, refuse: refuseInvited }],
       confirm: 'Removing the second factor of {email}',
       done: 'Removed: the password alone signs them in until they set up another.',
     }),

@@ -61,10 +61,14 @@ const STEPS: readonly Step[] = [
   ['groups remove hall d1', 0, 'Removed d1.\n'],
   ['groups remove hall d1', 1, 'svc: No device was removed. Skipped: d1 (not in the group).\n'],
   ['groups show hall', 0, /Device count: +1\n/],
-  ['groups delete hall', 2, /^svc: Deleting the group hall, whose devices lose .+, needs a confirmation/],
+  ['groups delete hall', 2, /^svc: Deleting the group hall \(its devices lose .+\) needs a confirmation/],
   ['rounds list', 0, /^No rounds/],
   ['rounds show', 1, 'svc: There are no rounds yet.\nTrain with: svc train start <model>\n'],
-  ['rounds start --target-devices 2 --min-devices 1', 0, /^Started round 1 \(\S+\): 2 devices, at least 1 updates\.\n/],
+  [
+    'rounds start --target-devices 2 --min-devices 1',
+    0,
+    /^Started round 1 \(\S+\)\. Devices: 2; updates: at least 1\.\n/,
+  ],
   ['rounds show 1', 0, /Status: +active\n/],
   ['rounds participants', 0, /^DEVICE +STATE +CHOSEN/],
   ['rounds updates 1', 0, 'No updates.\n'],
@@ -91,6 +95,7 @@ const STEPS: readonly Step[] = [
   ['rollouts list --status active', 0, /^Nothing matches/],
   ['rollouts resume m', 0, /^Resumed .* active at 10%/],
   ['rollouts advance m', 0, /^Advanced .* active at 20%/],
+  ['rollouts set-percentage .. 7', 1, "svc: model_id must be a name or an id, not '..'.\n"],
   ['rollouts set-percentage m 100', 0, /is \w+ at 100%/],
   ['rollouts history m', 0, /lunch/],
   ['rollouts devices m --limit all', 0, /^DEVICE +STATE/],
@@ -130,6 +135,12 @@ const STEPS: readonly Step[] = [
     /Check it with: svc integrations test /,
   ],
   ['integrations test closed', 1, /^svc: The receiver did not accept the sample: .*connection refused/],
+  ['team add ada@example.org', 0, /^Invited ada@example\.org as member/],
+  [
+    'team reset-factor ada@example.org --yes',
+    1,
+    'svc: ada@example.org has not accepted the invitation, so there is no second factor.\n',
+  ],
 ]
 
 it('an operator uses every resource by name', async () => {
@@ -142,6 +153,21 @@ it('an operator uses every resource by name', async () => {
     if (ran.exitCode !== exitCode || !fits) wrong.push({ argv, ...ran })
   }
   expect(wrong).toEqual([])
+})
+
+it('a hint quotes a name for the shell', async () => {
+  const { svc } = await startFleet(1)
+  const variants = ['--variant', 'a=m@1.0.0:0.5', '--variant', 'b=m@2.0.0:0.5']
+  const notes = [
+    (await svc('groups', 'create', 'my group')).stderr,
+    (await svc('groups', 'create', 'lab')).stderr,
+    (await svc('experiments', 'create', '$(a b)', ...variants)).stderr,
+  ]
+  expect(notes).toEqual([
+    "Add devices with: svc groups add 'my group' <devices...>\n",
+    'Add devices with: svc groups add lab <devices...>\n',
+    "Start it with: svc experiments start '$(a b)'\n",
+  ])
 })
 
 it("as JSON, a list is one object with all its rows, and everything else is the service's response", async () => {

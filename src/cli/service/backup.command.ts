@@ -1,6 +1,9 @@
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { paths } from '../../client/client.ts'
 import { backupSummary, leftOutWords } from '../../domain/backup-summary.ts'
+import { meantBy } from '../../domain/misspelling.ts'
+import { exists } from '../../platform/files/missing-file.ts'
 import { connect } from '../connection.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
@@ -61,6 +64,17 @@ const backUp = async (session: Session, target: string | undefined, options: Bac
   await runServiceProgram(session, argv, options)
 }
 
+/** A misspelled subcommand would otherwise back up everything to a new folder of that name. */
+const refuseMisspelling = async (target: string, { commands }: Command, { io }: Session): Promise<void> => {
+  const names = commands.map((subcommand) => subcommand.name())
+  const meant = /^[\w-]+$/.test(target) ? meantBy(target, names) : null
+  if (meant === null || (await exists(resolve(io.cwd, target)))) return
+  throw wrongUsage(
+    `There is no folder ${target}. Did you mean svc backup ${meant}?`,
+    `For a new folder: svc backup ./${target}`,
+  )
+}
+
 export const define = (command: Command, session: Session): void => {
   command
     .argument(
@@ -71,5 +85,8 @@ export const define = (command: Command, session: Session): void => {
     .option('--data-dir <folder>', 'data folder of a stopped service (default: SERVICE_DATA_DIR, else ~/.svc/data)')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
-    .action((target: string | undefined, options: BackupOptions) => backUp(session, target, options))
+    .action(async (target: string | undefined, options: BackupOptions) => {
+      if (target !== undefined) await refuseMisspelling(target, command, session)
+      await backUp(session, target, options)
+    })
 }

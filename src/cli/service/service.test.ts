@@ -59,6 +59,19 @@ it('backup reports a target that is a file', async () => {
   })
 })
 
+it('backup refuses a word that misspells a subcommand, unless it is a folder', async () => {
+  const { svc } = await startFleet(1, [])
+  expect(await svc('backup', 'lst')).toEqual({
+    exitCode: 2,
+    stdout: '',
+    stderr: 'svc: There is no folder lst. Did you mean svc backup list?\nFor a new folder: svc backup ./lst\n',
+  })
+  const cwd = await emptyFolder()
+  await writeFile(join(cwd, 'lst'), '')
+  const env = { SERVICE_HOME: cwd }
+  expect((await runInProcess(['backup', 'lst', '--api-base', 'http://127.0.0.1:9'], { env, cwd })).exitCode).toBe(1)
+})
+
 it('an invitation registers another machine as a device with one command, once', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const env = { SERVICE_API_KEY: world.service.firstAdminKey!, SERVICE_API_BASE: world.baseUrl }

@@ -39,7 +39,7 @@ const continueJob = async (
   const { follow } = await import('./follow.ts')
   const done = await follow(session, connection, id)
   if (json) return out.json(done)
-  out.line(`Completed: ${done.reason} ${resultOf(done, modelOrJob)}`)
+  out.line(`Completed: ${done.reason} ${await resultOf(connection, done)}`)
 }
 
 const continuation = (how: Continuation, jobs: string, rounds: string): CommandFile => ({

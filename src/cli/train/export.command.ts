@@ -1,8 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { shellWord } from '../../domain/shell-word.ts'
 import { addPathToError } from '../../platform/files/durable-file.ts'
+import { makeFolder } from '../../platform/files/make-folder.ts'
 import { wrongUsage } from '../failure.ts'
 import { apiBaseOption, type ServiceOptions } from '../options.ts'
 import type { Session } from '../session.ts'
@@ -63,7 +64,7 @@ export const define = (command: Command, session: Session): void => {
       if (output !== undefined) {
         const folder = join(resolve(io.cwd, output), job.id)
         const createdAt = new Date(job.created_at)
-        await mkdir(folder, { recursive: true })
+        await makeFolder(folder)
         // The name is always the same, so a later export replaces an earlier one.
         const path = join(folder, `events.out.tfevents.${Math.floor(createdAt.getTime() / 1000)}.tributary`)
         await writeFile(path, eventFile(rounds, createdAt)).catch(addPathToError(path))

@@ -89,11 +89,15 @@ const spending = ({ epsilon, target_delta, rounds }: NonNullable<JobDetail['priv
   `epsilon ${Number(epsilon.toPrecision(4))} spent at delta ${target_delta}, by ${rounds} ${rounds === 1 ? 'round' : 'rounds'}`
 
 /** Says what the result of a completed job is, and how to fetch it. */
-export const resultOf = ({ published, latest_model_id }: JobDetail, model: string): string => {
+export const resultOf = async (
+  connection: Connection,
+  { published, model_id, latest_model_id }: JobDetail,
+): Promise<string> => {
   const newest = published.at(-1)
-  return newest === undefined
-    ? `The result is model ${latest_model_id}.`
-    : `The result is version ${newest.version_label} of ${model}. Fetch it with: svc pull ${model}`
+  if (newest === undefined || model_id === null) return `The result is model ${latest_model_id}.`
+  const params = { path: { model_id } }
+  const { name } = await connection.request((client) => client.GET('/api/v1/models/{model_id}', { params }))
+  return `The result is version ${newest.version_label} of ${name}. Fetch it with: svc pull ${name}`
 }
 
 export const printJob = (out: Output, job: JobDetail): void => {

@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander'
 import { GOALS, type Goal } from '../../domain/metric-goal.ts'
-import { splitReference } from '../../domain/model-reference.ts'
 import { TIMEOUT_SECONDS } from '../../domain/round.ts'
 import { ACCEPTED_STRATEGY_NAMES, type AcceptedStrategyName, DEFAULT_STRATEGY } from '../../domain/strategy-rules.ts'
 import { OVER_SELECTION, PUBLISH, type Publish, WAIT_FOR_DEVICES_SECONDS } from '../../domain/training-job.ts'
@@ -186,6 +185,6 @@ export const define = (command: Command, session: Session): void => {
       out.note(`Job ${job.id}: ${roundsOf(job.rounds)} of ${job.strategy} on ${model}.`)
       const done = await follow(session, connection, job.id)
       if (options.json) return out.json(done)
-      out.line(`Completed: ${done.reason} ${resultOf(done, splitReference(model)?.name ?? model)}`)
+      out.line(`Completed: ${done.reason} ${await resultOf(connection, done)}`)
     })
 }

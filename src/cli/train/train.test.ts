@@ -247,6 +247,10 @@ it('lists jobs, resumes a stopped one, and extends a completed one', async () =>
     exitCode: 1,
     stderr: expect.stringContaining("Model 'nothing' does not exist"),
   })
+  await svc('train', 'stop', 'adam')
+  const followed = svc('train', 'resume', 'adam', '--rounds', '1', '--follow')
+  await deliver(world, devices)
+  expect((await followed).stdout).toMatch(/ of m\. Fetch it with: svc pull m\n$/)
 })
 
 it('compares jobs by results and different settings, and exports one for a spreadsheet', async () => {

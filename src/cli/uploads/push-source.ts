@@ -117,6 +117,7 @@ export const pushSourceOf = async (text: string | undefined, session: Session): 
   const found = await nullIfNoPath(stat(path))
   if (found?.isFile()) return fileAt(path)
   if (found?.isDirectory()) return fileAt(await theOneIn(path, text))
+  if (found !== null) throw new Failure(`${text} is not a regular file.`)
   // With an extension or a slash, it is a file, not a model name.
   if (ENDINGS.test(text) || /[/\\]/.test(text)) throw new Failure(`There is no file ${text}.`)
   try {

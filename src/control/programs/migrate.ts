@@ -165,7 +165,8 @@ export const migrate = async ({ config, text, result, progress }: ProgramOptions
             for (const each of [blobs, elsewhere?.blobs]) await each?.close()
           },
         })
-        const damaged = await referencedIn(target, unreadable, { ...config, dataDir: scratch })
+        // The move is complete by now, so nothing may fail it.
+        const damaged = await referencedIn(target, unreadable, { ...config, dataDir: scratch }).catch(() => unreadable)
         for (const sha256 of damaged) progress(`The stored file ${sha256} is damaged or missing.`)
         result(
           { ...moved, damaged_files: damaged.length },

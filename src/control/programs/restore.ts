@@ -4,7 +4,7 @@ import { type Config, ConfigError } from '../../config.ts'
 import { badRequest, conflict, ServiceError } from '../../domain/errors.ts'
 import { lockFolder } from '../../platform/db/embedded/folder-lock.ts'
 import { syncFolder } from '../../platform/files/durable-file.ts'
-import { makeFolder } from '../../platform/files/make-folder.ts'
+import { requireFolder } from '../../platform/files/make-folder.ts'
 import { RESTORING, refuseAsRoot, requireDataFolder } from '../data-folder.ts'
 import { type BackupTarget, openBackupTarget, reasonOf } from '../operations/backups/backup-target.ts'
 import { latestBackup, type Manifest, readManifest } from '../operations/backups/manifest.ts'
@@ -67,7 +67,7 @@ export const restore = async ({ config, text, result, progress }: ProgramOptions
   }
   const named = text('backup')
   await refuseAsRoot(dataDir, [dataDir], ['restore', url, ...(named === null ? [] : ['--backup', named])])
-  await makeFolder(dataDir).catch((error: Error) => {
+  await requireFolder(dataDir).catch((error: Error) => {
     throw badRequest(`The data folder ${dataDir} cannot be used: ${error.message}. Choose another with --data-dir.`)
   })
   const lock = await lockFolder(dataDir)

@@ -1,6 +1,7 @@
-import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
+import { rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { badRequest } from '../../domain/errors.ts'
+import { makeFolder } from '../../platform/files/make-folder.ts'
 import { elementCount } from '../../tensors/weight-file.ts'
 import { configMetadata, type ModelConfig, readModelConfig, ropeFactors } from './hugging-face/model-config.ts'
 import { type FileTensor, needJson, readFolderTensors } from './hugging-face/model-folder.ts'
@@ -128,7 +129,7 @@ const withRopeFactors = async <Result>(
 ): Promise<Result> => {
   const factors = ropeFactors(config)
   if (factors === null) return write([])
-  await mkdir(dirname(target), { recursive: true })
+  await makeFolder(dirname(target))
   const source = join(dirname(target), `.${basename(target)}.${process.pid}.rope`)
   try {
     await writeFile(source, new Uint8Array(factors.buffer))

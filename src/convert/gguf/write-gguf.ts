@@ -1,9 +1,10 @@
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { dirname } from 'node:path'
 import { type ErrorCode, ServiceError } from '../../domain/errors.ts'
 import { padded } from '../../inference/models/gguf/container.ts'
 import { startBytes, tensorBytes } from '../../inference/models/gguf/write-header.ts'
+import { makeFolder } from '../../platform/files/make-folder.ts'
 import { JobThread } from '../../platform/threads/job-thread.ts'
 import { startThread } from '../../platform/threads/start-thread.ts'
 import type { SourceType, TargetType } from './block-kernel.ts'
@@ -62,7 +63,7 @@ export const writeGguf = async (
   const head = Buffer.concat(pieces)
   const dataStart = padded(head.length, alignment)
   const part = `${target}.${process.pid}.part`
-  await mkdir(dirname(target), { recursive: true })
+  await makeFolder(dirname(target))
   try {
     const file = await open(part, 'w')
     try {

@@ -126,7 +126,8 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
 
   const queue = { maxQueue, timeoutMs: options.queueTimeoutMs ?? QUEUE_TIMEOUT_MS, now: () => performance.now() }
   const admissions = createAdmissions(queue)
-  const counts = createAdmissions({ ...queue, maxQueue: Math.max(maxQueue, MIN_COUNT_QUEUE) }, () => 1)
+  const counting = { ...queue, maxQueue: Math.max(maxQueue, MIN_COUNT_QUEUE), work: ' counting tokens' }
+  const counts = createAdmissions(counting, () => 1)
   measureQueues(metrics.registry, models, admissions)
   const schemas = createSchemaCompiler()
   app.addHook('onClose', schemas.close)

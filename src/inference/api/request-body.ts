@@ -187,12 +187,8 @@ export const refuseForeign = (
     const harmless = ownEntry(foreign, name)
     if (harmless === undefined) throw invalid(`'${shown}' is not a field of this request. Leave it out.`, shown)
     if (harmless(value)) continue
-    throw new InferenceError(
-      'unsupported',
-      `'${shown}' is not supported by this server with that value. Leave it out.`,
-      {
-        param: shown,
-      },
-    )
+    throw new InferenceError('unsupported', `'${shown}' has a value that this server does not support. Leave it out.`, {
+      param: shown,
+    })
   }
 }

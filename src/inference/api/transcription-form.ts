@@ -24,7 +24,7 @@ const tooLarge = (): InferenceError =>
   })
 
 const unsupported = (name: string): InferenceError =>
-  new InferenceError('unsupported', `'${name}' is not supported by this server with that value. Leave it out.`, {
+  new InferenceError('unsupported', `'${name}' has a value that this server does not support. Leave it out.`, {
     param: name,
   })
 

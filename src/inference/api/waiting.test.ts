@@ -69,11 +69,15 @@ test('one request at a time counts tokens, 64 wait, and further ones get a 503',
     return engine.countTokens!(...given)
   }
   server = await serveForTest({ ...engine, countTokens }, { maxQueue: 0 })
+  const refusals = new Set<string>()
   const count = async (): Promise<number> => {
     const { messages, model } = france
     const body = JSON.stringify({ model, messages })
     const headers = { 'content-type': 'application/json' }
-    return (await fetch(`${server.url}/v1/messages/count_tokens`, { method: 'POST', headers, body })).status
+    const response = await fetch(`${server.url}/v1/messages/count_tokens`, { method: 'POST', headers, body })
+    if (response.status === 503)
+      refusals.add(((await response.json()) as { error: Error }).error.message.replace(/ Try .*/, ''))
+    return response.status
   }
   const counts = Array.from({ length: 70 }, count)
   await server.until('http_requests_total{method="POST",route="/v1/messages/count_tokens",status="503"}', 5)
@@ -81,6 +85,8 @@ test('one request at a time counts tokens, 64 wait, and further ones get a 503',
   open()
   expect((await Promise.all(counts)).filter((status) => status === 200)).toHaveLength(65)
   expect(begun).toBe(65)
+  const full = 'The engine is busy counting tokens (at most 1 at once), and the queue is full (64 requests).'
+  expect([...refusals]).toEqual([full])
 })
 
 test('a waiting request is answered in turn, and one that disconnects leaves the queue', async () => {

@@ -1,10 +1,11 @@
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
+import { makeFolder } from '../../platform/files/make-folder.ts'
 import { exists } from '../../platform/files/missing-file.ts'
 import { InferenceError } from '../errors.ts'
 import { clearLeftovers, discard, growingIn, replace } from '../whole-folder.ts'
 import { copyModel, partsOf } from './copy-model.ts'
-import { readSplitCount } from './gguf/header.ts'
+import { readSplitCount, requireGguf } from './gguf/header.ts'
 import { entryText } from './model-entry.ts'
 import type { ModelFile } from './model-file.ts'
 import { modelsFolder } from './model-folder.ts'
@@ -27,7 +28,7 @@ export interface ModelToAdd {
 const reserved = (): InferenceError =>
   new InferenceError('invalid_request', `The name '${STARTER}' belongs to the bundled model. Choose another.`)
 
-/** @throws InferenceError invalid_model if a file is missing without which no engine can open the copy */
+/** @throws InferenceError invalid_model if a file is missing, or is not GGUF, without which no engine can open the copy */
 const assertComplete = async ({ path, format }: FoundFormat): Promise<void> => {
   const refuse = (fault: string): never => {
     throw new InferenceError('invalid_model', `${path} ${fault}`, { param: 'model' })
@@ -51,6 +52,7 @@ const assertComplete = async ({ path, format }: FoundFormat): Promise<void> => {
   for (const part of parts ?? [])
     if (!(await exists(part)))
       refuse(`is incomplete: ${basename(part)} is missing from its folder. Download all parts.`)
+  for (const part of parts ?? [path]) requireGguf(part)
 }
 
 /** @throws InferenceError if a model cannot be added under this name */
@@ -73,7 +75,7 @@ export const addModel = async (home: string, options: ModelToAdd): Promise<Model
   // A model in several files is opened by its first.
   const source = format === 'gguf' ? (partsOf(found.path)?.[0] ?? found.path) : found.path
   const variant = normalVariant(requested ?? variantInName(basename(source)) ?? 'default')
-  await mkdir(root, { recursive: true })
+  await makeFolder(root)
   await clearLeftovers(root, Date.now())
   const growing = growingIn(root)
   const file = basename(source).replace(/^\.+|[:\\]/g, '_')
@@ -84,7 +86,7 @@ export const addModel = async (home: string, options: ModelToAdd): Promise<Model
     const about = { ...copied, source: options.source ?? source }
     const entry = entryText({ name, variant, file, ...about, addedAt })
     await writeFile(join(growing, 'model.json'), entry, { flush: true })
-    await mkdir(join(root, name), { recursive: true })
+    await makeFolder(join(root, name))
     await replace(root, growing, folder)
     return { name: `${name}:${variant}`, variant, path: join(folder, file), format, ...about }
   } catch (error) {

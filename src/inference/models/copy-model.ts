@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, stat } from 'node:fs/promises'
+import { open, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { addPathToError } from '../../platform/files/durable-file.ts'
+import { makeFolder } from '../../platform/files/make-folder.ts'
 import { exists } from '../../platform/files/missing-file.ts'
 import { readSplitCount } from './gguf/header.ts'
 
@@ -51,7 +52,7 @@ export const filesUnder = async (path: string): Promise<readonly string[]> => {
 const copyFile = async (source: string, target: string, signal: AbortSignal | undefined): Promise<Copied> => {
   const hash = createHash('sha256')
   let bytes = 0
-  await mkdir(dirname(target), { recursive: true })
+  await makeFolder(dirname(target))
   const file = await open(target, 'wx')
   try {
     for await (const chunk of createReadStream(source, { highWaterMark: 1 << 20, ...(signal && { signal }) })) {

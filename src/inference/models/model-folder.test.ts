@@ -133,6 +133,19 @@ it('a GGUF model in several files is added with all of them, from its folder or 
   ])
 })
 
+it('refuses a file that is GGUF only by its name', async () => {
+  const home = await emptyFolder()
+  const path = join(await emptyFolder(), 'page.gguf')
+  for (const [text, fault] of [
+    ['<html>', "The model file 'page.gguf' is not a GGUF file: it begins with '<htm', not with 'GGUF'."],
+    ['', expect.stringContaining("The model file 'page.gguf' ")],
+  ] as const) {
+    await writeFile(path, text)
+    expect(await messageOf(addModel(home, { name: 'm', path }))).toEqual(['invalid_model', fault])
+  }
+  expect(await readdir(home)).toEqual([])
+})
+
 it('whether a GGUF file is part of a model is in its header: parts may be renamed, and merged models keep the name', async () => {
   const home = await emptyFolder()
   const source = await emptyFolder()

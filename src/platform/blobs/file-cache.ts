@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, rename, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError } from '../../domain/errors.ts'
+import { makeFolder } from '../files/make-folder.ts'
 import type { FetchedFile } from './fetch-file.ts'
 
 const FETCHED_AT_ONCE = 8
@@ -187,7 +188,7 @@ export const openFileCache = async (
     async reset() {
       entries.clear()
       bytes = 0
-      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await makeFolder(folder, 0o700)
     },
 
     close: () => clearInterval(looking),

@@ -1,8 +1,9 @@
-import { access, mkdir, rename, rm } from 'node:fs/promises'
+import { access, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { LRUCache } from 'lru-cache'
 import { syncFolder } from '../files/durable-file.ts'
+import { makeFolder } from '../files/make-folder.ts'
 import { type BlobStore, blobPath, gone, type PathOf, requireSha256 } from './blob-store.ts'
 import { createProcessFiles } from './process-files.ts'
 import { inOneChunk, readLocalFile } from './read-local-file.ts'
@@ -21,8 +22,8 @@ export const openFolderStore = async (rootFolder: string): Promise<BlobStore> =>
     sizeCalculation: (bytes) => bytes.length + 1,
   })
 
-  await mkdir(join(root, 'sha256'), { recursive: true, mode: 0o700 })
-  await mkdir(staging, { recursive: true, mode: 0o700 })
+  await makeFolder(join(root, 'sha256'), 0o700)
+  await makeFolder(staging, 0o700)
   // A program that only reads leaves no trace.
   const files = createProcessFiles(root, [staging])
   await syncFolder(root)
@@ -37,7 +38,7 @@ export const openFolderStore = async (rootFolder: string): Promise<BlobStore> =>
       () => false,
       async (error: unknown) => {
         if (!isMissing(error)) throw error
-        await mkdir(folder, { recursive: true, mode: 0o700 })
+        await makeFolder(folder, 0o700)
         await rename(path, target)
         return true
       },

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { open, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
+import { makeFolder } from '../files/make-folder.ts'
 import { nullIfMissing } from '../files/missing-file.ts'
 
 /** A lock not renewed for this long belongs to a dead process. Stalled clients are disconnected far earlier. */
@@ -36,7 +37,7 @@ export interface PartialFiles {
 /** Stores files in `<root>/partial`, next to the staging area, each with `<name>.lock` while it is written. */
 export const openPartialFiles = async (root: string): Promise<PartialFiles> => {
   const folder = join(resolve(root), 'partial')
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await makeFolder(folder, 0o700)
 
   const pathOf = (name: string): string => {
     if (!NAME.test(name)) throw new Error(`not the name of a partial file: ${JSON.stringify(name)}`)

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { examineLock, type FileLock, lockFile } from '../files/file-lock.ts'
+import { makeFolder } from '../files/make-folder.ts'
 import { exists } from '../files/missing-file.ts'
 
 const REMOVED_EVERY_MS = 60_000
@@ -68,7 +69,7 @@ export const createProcessFiles = (root: string, folders: readonly string[]): Pr
   /** Called before the first entry is created: an entry without a lock belongs to a dead process. */
   const take = (): Promise<FileLock> => lockFile(join(locks, id), () => new Error(`The id ${id} is in use.`))
   const ensureLock = async (): Promise<FileLock> => {
-    await mkdir(locks, { recursive: true, mode: 0o700 })
+    await makeFolder(locks, 0o700)
     // First, because the disk may be full of them.
     await removeDead()
     const lock = await take()

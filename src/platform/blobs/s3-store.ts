@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises'
+import { readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { ServiceError } from '../../domain/errors.ts'
+import { makeFolder } from '../files/make-folder.ts'
 import { nullIfMissing } from '../files/missing-file.ts'
 import { type BlobStore, blobPath, gone, requireSha256 } from './blob-store.ts'
 import { openFileCache } from './file-cache.ts'
@@ -42,7 +43,7 @@ export const openS3Store = async (
 ): Promise<BlobStore> => {
   const root = resolve(folder)
   const [staging, copies] = [join(root, 'staging'), join(root, 'cache')]
-  for (const each of [staging, copies]) await mkdir(each, { recursive: true, mode: 0o700 })
+  for (const each of [staging, copies]) await makeFolder(each, 0o700)
   const files = createProcessFiles(root, [staging, copies])
   await files.ensureLock()
   const keyOf = (sha256: string): string => blobPath(requireSha256(sha256))

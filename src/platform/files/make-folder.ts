@@ -15,27 +15,38 @@ export const codeOf = (error: unknown): string => (error as NodeJS.ErrnoExceptio
 /** Describes why a file or folder could not be created, for people. */
 export const faultOf = (error: unknown): string => FAULTS[codeOf(error)] ?? codeOf(error)
 
-/** Returns whether the folder exists; throws if it is not a folder or cannot be checked. */
-const isFolder = async (path: string): Promise<boolean> => {
-  const found = await stat(path).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return null
-    if (codeOf(error) === 'ENOTDIR') throw new Error('a part of its path is a file')
-    throw new Error(faultOf(error), { cause: error })
-  })
-  if (found?.isDirectory() === false) throw new Error(`${path} is not a folder`)
-  return found !== null
+const makeOne = async (path: string, mode: number): Promise<boolean> => {
+  try {
+    await mkdir(path, { mode })
+    return true
+  } catch (error) {
+    if ((await stat(path).catch(() => null))?.isDirectory()) return false
+    throw error
+  }
 }
 
 /**
- * Like mkdir with `recursive`, which in Node 20 never returns if the kernel answers ENOENT, as below /proc. True if it is new.
+ * Like mkdir with `recursive`, which in Node 20 never returns if the kernel answers ENOENT, as below /proc, and reports a full
+ * or read-only disk as ENOENT. True if the folder is new. @throws the system's error for the first folder that cannot be created
  */
-export const makeFolder = async (path: string): Promise<boolean> => {
-  if (await isFolder(path)) return false
-  await makeFolder(dirname(path))
-  await mkdir(path, { mode: 0o700 }).catch(async (error: unknown) => {
-    if (codeOf(error) !== 'EEXIST' || !(await isFolder(path))) {
-      throw new Error(`${path} cannot be created (${faultOf(error)})`, { cause: error })
-    }
-  })
-  return true
+export const makeFolder = async (path: string, mode = 0o777): Promise<boolean> => {
+  try {
+    return await makeOne(path, mode)
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error
+    await makeFolder(dirname(path), mode)
+    return makeOne(path, mode)
+  }
 }
+
+const explained = (error: unknown): string => {
+  const { path } = error as NodeJS.ErrnoException
+  if (codeOf(error) === 'EEXIST') return `${path} is not a folder`
+  return codeOf(error) === 'ENOTDIR' ? 'a part of its path is a file' : `${path} cannot be created (${faultOf(error)})`
+}
+
+/** Like makeFolder, for folders that only their owner may read. @throws Error with a message for people */
+export const requireFolder = (path: string): Promise<boolean> =>
+  makeFolder(path, 0o700).catch((error: unknown) => {
+    throw new Error(explained(error), { cause: error })
+  })

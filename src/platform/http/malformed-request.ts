@@ -15,6 +15,14 @@ interface Connection {
   readonly bodyOf: (message: string) => object
 }
 
+/**
+ * Closes a connection on which nothing was sent, such as a browser's spare one, without a response. Its first request may
+ * have arrived while this process was busy: that is read first, and then it stays open.
+ */
+const closeUnused = (socket: Socket): void => {
+  setImmediate(() => setImmediate(() => socket.bytesRead === 0 && socket.destroy()))
+}
+
 /** Invalid HTTP requests have no route and no reply object, so the response is written to the socket. */
 export const respondToMalformed = (
   error: NodeJS.ErrnoException,
@@ -23,6 +31,10 @@ export const respondToMalformed = (
 ): void => {
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswering) {
     socket.destroy()
+    return
+  }
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0) {
+    closeUnused(socket)
     return
   }
   const body = JSON.stringify(bodyOf(FAULTS[error.code ?? ''] ?? 'The request is not valid HTTP/1.1.'))

@@ -121,6 +121,14 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
     stallLimits: options.stallLimits ?? STALL_LIMITS,
     keyOf: (request) => knownCallerOf(request)?.keyId,
   })
+  // By the service's clock, which the dashboard reads from it. Formatted once a second.
+  let [second, date] = [Number.NaN, '']
+  app.addHook('onRequest', (_request, reply, done) => {
+    const current = Math.floor(options.now() / 1000)
+    if (current !== second) [second, date] = [current, new Date(current * 1000).toUTCString()]
+    reply.header('date', date)
+    done()
+  })
   readInput(app)
   checkFieldNames(app)
   closeGracefully(app, options.shutdownDeadlineMs ?? 30_000)

@@ -67,6 +67,11 @@ test('responses forbid content sniffing and caching by default, and pages cannot
   expect(await headers('/nowhere')).toEqual(['nosniff', 'DENY', 'no-referrer', 'no-store'])
 })
 
+test("the header Date is the time of the service's clock", async () => {
+  const { app } = await start()
+  expect((await app.inject('/nowhere')).headers.date).toBe('Sat, 31 Jan 2026 12:00:00 GMT')
+})
+
 test('a request is logged in one line with its route, outcome, duration, and key', async () => {
   const { app, requestLines } = await start()
   await app.inject({ url: '/devices/7?limit=2', headers: { ...bearer('reader'), 'x-request-id': 'r1' } })

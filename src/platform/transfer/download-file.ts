@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { lockFile } from '../files/file-lock.ts'
+import { makeFolder } from '../files/make-folder.ts'
 import { digestOf, type FileSink, openFileSink } from './file-sink.ts'
 import { follow, plainEtag } from './follow.ts'
 import type { RemoteFile } from './remote-file.ts'
@@ -122,7 +123,7 @@ export const downloadFile = async (
   if (remote.size !== null && remote.size > maxBytes) {
     throw new TransferError(`${remote.label} has ${remote.size} bytes; the limit is ${maxBytes}.`)
   }
-  await mkdir(dirname(target), { recursive: true })
+  await makeFolder(dirname(target))
   const part = partPath(target, remote)
   // Two runs would overwrite each other's bytes, even after one of them has verified the file.
   const lock = await lockFile(

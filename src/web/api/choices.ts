@@ -11,26 +11,30 @@ const MAX_MODELS = 1000
 /** Loading the models takes several requests. Events of models arrive sooner. */
 const MODELS_FRESH_MS = 60_000
 
-/** The groups of this organization. A key without an organization sees those of `default`. */
-const useGroups = (enabled = true) => {
+/** The groups of the session's organization. A session without one sees those of `orgId`, or of `default`. */
+const useGroups = (orgId: string | null, enabled = true) => {
   const session = useSession()
-  const query = { org_id: session.data?.org_id ?? 'default', limit: 1000 }
+  const query = { org_id: session.data?.org_id ?? orgId ?? 'default', limit: 1000 }
   return useApi('/api/v1/device-groups', { query }, { enabled }).data?.groups
 }
 
-/** Options for choosing a group, with its number of devices. */
-export const useGroupOptions = (): readonly (readonly [id: string, label: string])[] => [
+/** Options for choosing a group of the organization of a model or experiment, with its number of devices. */
+export const useGroupOptions = (orgId: string | null): readonly (readonly [id: string, label: string])[] => [
   ['', 'Every device'],
-  ...(useGroups() ?? []).map(({ id, name, device_count }) => [id, `${name} (${device_count})`] as const),
+  ...(useGroups(orgId) ?? []).map(({ id, name, device_count }) => [id, `${name} (${device_count})`] as const),
 ]
 
 /**
- * Returns the approximate number of devices in these groups, or in the fleet if there are none; null while unknown. Devices in
- * several of the groups count in each: it is then the largest possible number.
+ * Returns the approximate number of devices in these groups, or in the organization of a model or experiment if there are none
+ * (null: in the fleet); null while unknown. Devices in several of the groups count in each: it is then the largest possible
+ * number.
  */
-export const useDeviceCount = (groupIds: readonly string[]): number | null => {
-  const fleet = useApi('/api/v1/fleet/summary', {}, { enabled: groupIds.length === 0 })
-  const groups = useGroups(groupIds.length > 0)
+export const useDeviceCount = (groupIds: readonly string[], orgId: string | null): number | null => {
+  const session = useSession()
+  // A shared model may be of another organization, but the devices are the session's.
+  const query = orgId === null || session.data?.org_id != null ? {} : { org_id: orgId }
+  const fleet = useApi('/api/v1/fleet/summary', { query }, { enabled: groupIds.length === 0 })
+  const groups = useGroups(orgId, groupIds.length > 0)
   if (groupIds.length === 0) return fleet.data?.total ?? null
   const found = groups?.filter(({ id }) => groupIds.includes(id))
   return found === undefined ? null : found.reduce((sum, { device_count }) => sum + device_count, 0)

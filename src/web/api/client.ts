@@ -1,5 +1,6 @@
 import { type Query, QueryCache, QueryClient } from '@tanstack/react-query'
 import { ApiError, createClient, unwrap } from '../../client/client.ts'
+import { ServiceError } from '../../domain/errors.ts'
 import { SESSION_PATH } from './query-keys.ts'
 import { isLocked } from './session-lock.ts'
 import { backgroundHeaders } from './user-input.ts'
@@ -27,7 +28,9 @@ export class Unreachable extends Error {
 const MAX_RETRIES = 2
 const TRY_AGAIN_MS = 5000
 const isFinal = (error: Error): boolean =>
-  error instanceof ApiError || (error instanceof Unreachable && error.action === 'slow')
+  error instanceof ApiError ||
+  error instanceof ServiceError ||
+  (error instanceof Unreachable && error.action === 'slow')
 
 const RATE_LIMITED_MS = 10_000
 const isRateLimited = (error: Error | null): error is ApiError =>
@@ -116,7 +119,7 @@ const answered = async <Answer>(response: Promise<Answer>): Promise<Answer> => {
   try {
     return await Promise.race([response, late])
   } catch (error) {
-    throw error instanceof Unreachable ? error : new Unreachable('write', error)
+    throw error instanceof Unreachable || error instanceof ServiceError ? error : new Unreachable('write', error)
   } finally {
     clearTimeout(timer)
   }

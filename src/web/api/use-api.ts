@@ -1,11 +1,12 @@
 import { type Query, type UseQueryResult, useQueries, useQuery } from '@tanstack/react-query'
 import { useCallback, useRef } from 'react'
-import { type paths, unwrap } from '../../client/client.ts'
+import { fillPath, type paths, unwrap } from '../../client/client.ts'
 import { anySignal } from '../../domain/any-signal.ts'
 import { isGoingBack } from '../url/scroll-place.ts'
 import { noticeStatus, queries, refetchEvery, Unreachable } from './client.ts'
 import { type LoadedPage, loadPages, pagesWith, type Span } from './pages.ts'
 import { PAGES } from './query-keys.ts'
+import { learnOffset } from './service-clock.ts'
 import { whenUnlocked } from './session-lock.ts'
 import { backgroundHeaders } from './user-input.ts'
 
@@ -44,7 +45,7 @@ type Values = Readonly<Record<string, unknown>>
 
 /** `/devices/{id}`, `{ path: { id: 'a/b' }, query: { limit: 5, q: '' } }` -> `/devices/a%2Fb?limit=5`; omits empty filters. */
 const addressOf = (path: string, { path: names = {}, query = {} }: { path?: Values; query?: Values }): string => {
-  const address = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(names[name])))
+  const address = fillPath(path, names)
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query))
     for (const each of [value].flat()) if (each != null && each !== '') search.append(name, String(each))
@@ -63,6 +64,7 @@ export const read = async <Path extends ReadPath>(
   signal: AbortSignal,
 ): Promise<ResponseOf<Path>> => {
   await whenUnlocked(signal)
+  const sentAt = Date.now()
   const late = AbortSignal.timeout(READ_MS)
   const giveUp = (error: unknown): void => {
     if (signal.aborted) throw error
@@ -75,6 +77,7 @@ export const read = async <Path extends ReadPath>(
     giveUp(error)
     throw new Unreachable('read', error)
   })
+  learnOffset(response, sentAt)
   const body: unknown = await response.json().catch((error: unknown) => {
     giveUp(error)
     return null

@@ -1,4 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'react'
+import { clockOffset } from '../api/service-clock.ts'
 import { day, exact, NONE, relative, shortId, stateName } from '../text/format.ts'
 import styles from './cells.module.css'
 
@@ -44,14 +45,15 @@ export const Badge = ({ state, tone = toneOf(state) }: { readonly state: string;
   </span>
 )
 
-/** The current time, updated at this interval. */
+/** The current time by the service's clock, updated at this interval. */
 export const useNow = (everyMs = 5000): Date => {
-  const [now, setNow] = useState(() => new Date())
+  const offset = clockOffset.use()
+  const [now, setNow] = useState(Date.now)
   useEffect(() => {
-    const timer = setInterval(() => setNow(new Date()), everyMs)
+    const timer = setInterval(() => setNow(Date.now()), everyMs)
     return () => clearInterval(timer)
   }, [everyMs])
-  return now
+  return new Date(now + offset)
 }
 
 /** `2 min ago`, with the exact time on hover. */

@@ -111,10 +111,16 @@ export const Facts = listOf(styles.facts)
 export const Figures = listOf(styles.figures)
 
 /** The service's warnings about a request that it accepted anyway. */
-export const Warnings = ({ texts }: { readonly texts: readonly string[] }) =>
+export const Warnings = ({
+  texts,
+  show = (text) => text,
+}: {
+  readonly texts: readonly string[]
+  readonly show?: (text: string) => ReactNode
+}) =>
   texts.map((text) => (
     <p key={text} className={styles.warning}>
-      {text}
+      {show(text)}
     </p>
   ))
 

@@ -1,4 +1,4 @@
-import { type ReactNode, useCallback, useState } from 'react'
+import { type ReactNode, useCallback, useLayoutEffect, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { type Session, signOut } from '../api/session.ts'
 import { useLiveMode } from '../live/live.tsx'
@@ -108,6 +108,8 @@ export const Shell = ({
   )
   const showHelp = useCallback(() => setHelp(true), [])
   useKeyboard(go, showHelp)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes it, like all dialogs
+  useLayoutEffect(() => () => setHelp(false), [location])
   return (
     <div className={styles.shell}>
       <a className={styles.skip} href="#main">

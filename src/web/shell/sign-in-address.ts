@@ -4,9 +4,11 @@ import { restorePlace } from './next-page.ts'
 export type SignInAddress =
   | { readonly kind: 'invitation'; readonly token: string }
   | { readonly kind: 'link'; readonly code: string }
+  | { readonly kind: 'incomplete' }
   | { readonly kind: 'provider'; readonly query: string }
 
-const FRAGMENT = /^#(invitation|sign-in)=([\w-]{43})$/
+const FRAGMENT = /^#(invitation|sign-in)(?:=(.*))?$/
+const SECRET = /^[\w-]{43}$/
 /** The identity provider's redirect URI. */
 const CALLBACK = '/sign-in/callback'
 
@@ -25,10 +27,12 @@ export const forgetInvitation = (): void => window.history.replaceState(null, ''
 /** Removes a link's token or code, or the identity provider's response, from the address before other code can see it. */
 export const takeSignInAddress = (): SignInAddress | null => {
   const { hash, pathname, search } = window.location
-  const [, kind, secret] = FRAGMENT.exec(hash) ?? []
-  if (secret !== undefined) {
+  const [, kind, secret = ''] = FRAGMENT.exec(hash) ?? []
+  if (kind !== undefined) {
     const isInvitation = kind === 'invitation'
-    window.history.replaceState(isInvitation ? { invitation: secret } : null, '', pathname + search)
+    const isComplete = SECRET.test(secret)
+    window.history.replaceState(isInvitation && isComplete ? { invitation: secret } : null, '', pathname + search)
+    if (!isComplete) return { kind: 'incomplete' }
     return isInvitation ? { kind, token: secret } : { kind: 'link', code: secret }
   }
   if (pathname !== CALLBACK) return null

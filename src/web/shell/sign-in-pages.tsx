@@ -63,6 +63,15 @@ export const Arrival = ({
       return <Invitation token={way.token} onDone={(email) => onDone(email === null ? {} : { email })} />
     case 'link':
       return <SignInLink code={way.code} onDone={() => onDone({})} />
+    case 'incomplete':
+      return (
+        <SignInForm title="This link is incomplete" verb="Continue without it" act={async () => onDone({})}>
+          <p>
+            Part of it is missing or was changed, for example by a line break in a mail. Copy all of it, and open it
+            again.
+          </p>
+        </SignInForm>
+      )
     case 'provider':
       return <ProviderCallback query={way.query} onDone={(step) => onDone({ step })} />
   }

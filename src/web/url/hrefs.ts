@@ -1,5 +1,5 @@
 /** Browsers treat these as path steps, even if they are encoded. */
-const isStep = (name: string): boolean => name === '.' || name === '..'
+export const isStep = (name: string): boolean => name === '.' || name === '..'
 
 /**
  * Returns the page of a device. Organizations may use the same names, so the address includes the organization if known. A name

@@ -30,8 +30,8 @@ export const createLoginService = (
     const code = randomBytes(32).toString('base64url')
     const approval = approvalBy(caller)
     await database.transaction(async (tx) => {
-      await loginStore.deleteExpired(tx, now())
       await lockApprover(tx, caller)
+      await loginStore.deleteExpired(tx, now())
       await loginStore.insert(tx, { ...about, ...approval, hash: tokenHash(code) })
       // The code and its hash are secret, so the approver identifies the login; the key made from it names the approver.
       const { approvedBy, personId } = approval

@@ -24,7 +24,7 @@ interface Waiting {
   readonly request: AuthorizationRequest
   readonly orgId: string | null
   /** The session that continues, if a person confirms their identity again. */
-  readonly session?: Pick<StoredSession, 'id' | 'hash'> | null
+  readonly session: Pick<StoredSession, 'id' | 'hash'> | null
 }
 
 /** Signs people in with the identity provider. It confirms their identity; an admin has decided whether they may sign in. */
@@ -136,8 +136,7 @@ export const createOidc = (
           'No sign-in of this browser is waiting for the identity provider; it may have expired. Begin again.',
         )
       }
-      // Without `session` if it was stored by an earlier version.
-      const { request, orgId, session = null } = step.data as unknown as Waiting
+      const { request, orgId, session } = step.data as unknown as Waiting
       const verified = await requireProvider().finish(query, request)
       const { mfa, ageSeconds } = verified
       const authenticatedAt = ageSeconds === null ? null : new Date(now().getTime() - ageSeconds * 1000)

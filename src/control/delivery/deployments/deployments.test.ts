@@ -59,7 +59,7 @@ describe('preparing a deployment', () => {
       warnings: ["The catalog has no model 'hf:org/model': devices must resolve the name themselves."],
     })
     expect(await prepare({ model_version: '9.0.0', devices: ['d1'] })).toMatchObject({
-      warnings: ['Version 9.0.0 is not uploaded yet: devices get nothing until it is.'],
+      warnings: ['Version 9.0.0 has not been uploaded yet: devices get nothing until it is.'],
     })
     await world.advance(400)
     expect(await prepare({ devices: ['d1'] })).toMatchObject({

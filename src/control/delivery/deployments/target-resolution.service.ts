@@ -75,7 +75,7 @@ export const createTargetResolution = (
     if (resolved === null) {
       warnings.push(`The catalog has no model '${selector.modelName}': devices must resolve the name themselves.`)
     } else if (resolved.version === null) {
-      warnings.push(`Version ${version} is not uploaded yet: devices get nothing until it is.`)
+      warnings.push(`Version ${version} has not been uploaded yet: devices get nothing until it is.`)
     }
     targets.sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
     return { orgId, model, version, uploaded: resolved?.version ?? null, targets, warnings }

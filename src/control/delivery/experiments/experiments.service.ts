@@ -153,7 +153,7 @@ export const createExperimentsService = (
       const warnings: string[] = []
       for (const { name, modelId, version, versionNumber } of experiment.variants) {
         if (await plans.isUploaded({ modelId, modelName: null, version, versionNumber })) continue
-        warnings.push(`Version ${version} of variant '${name}' is not uploaded yet: its devices get no version.`)
+        warnings.push(`Version ${version} of variant '${name}' has not been uploaded yet: its devices get no version.`)
       }
       for (const id of experiment.targetGroups) {
         const group = await groups.get(caller, id).catch(nullIfMissing)

@@ -86,8 +86,8 @@ describe('an experiment', () => {
       target_groups: [empty, gone],
     })
     const unpublished = [
-      "Version 1 of variant 'a' is not uploaded yet: its devices get no version.",
-      "Version 7.1.0 of variant 'b' is not uploaded yet: its devices get no version.",
+      "Version 1 of variant 'a' has not been uploaded yet: its devices get no version.",
+      "Version 7.1.0 of variant 'b' has not been uploaded yet: its devices get no version.",
     ]
     expect(warnings).toEqual([
       ...unpublished,
@@ -403,7 +403,7 @@ describe('the devices of an experiment', () => {
       ],
     })
     await ask('POST', `/${early.id}/start`)
-    expect((await placed('d0', early.id)).reason).toBe("Version 1 of variant 'b' is not uploaded yet.")
+    expect((await placed('d0', early.id)).reason).toBe("Version 1 of variant 'b' has not been uploaded yet.")
 
     const rival = await create({
       name: 'rival',

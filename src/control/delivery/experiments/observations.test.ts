@@ -257,7 +257,8 @@ describe('an observation', () => {
     })
     await ask('POST', `/${id}/start`)
     const observe = () => ask('POST', `/${id}/observations`, { device_id: device!.deviceId, metrics: { accuracy: 1 } })
-    const message = "Observations of device 'd0' are not accepted. Version 2.0.0 of variant 'next' is not uploaded yet."
+    const message =
+      "Observations of device 'd0' are not accepted. Version 2.0.0 of variant 'next' has not been uploaded yet."
     expect(await observe()).toMatchObject({ status: 409, body: { message } })
     await send('POST', `/models/${modelId}/versions/upload`, formOf('net 2', { version: '2.0.0' }))
     expect(await observe()).toMatchObject({ status: 200, body: { accepted: 1 } })

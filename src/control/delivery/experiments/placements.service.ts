@@ -35,7 +35,7 @@ export const createPlacements = ({ database }: Context, { experiments, plans, de
     if (experiment.status !== 'running') return `The experiment is ${experiment.status}.`
     const given = assignments.find(({ offer }) => offer.modelId === variant.modelId)
     return given === undefined
-      ? `Version ${variant.version} of variant '${variant.name}' is not uploaded yet.`
+      ? `Version ${variant.version} of variant '${variant.name}' has not been uploaded yet.`
       : `Its variant is '${variant.name}', but ${given.kind} ${given.planId} takes precedence and assigns version ${given.offer.version}.`
   }
 

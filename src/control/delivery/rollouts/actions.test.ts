@@ -76,7 +76,7 @@ describe('an operator', () => {
           { after_minutes: 60, percentage: 100, devices: 5 },
         ],
         minutes_to_target: 60,
-        warnings: ['Version 9.0.0 is not uploaded yet: devices get nothing until it is.'],
+        warnings: ['Version 9.0.0 has not been uploaded yet: devices get nothing until it is.'],
       },
     })
     expect((await world.request('GET', '/api/v1/models/m/rollouts', { key })).body).toMatchObject({ total: 0 })

@@ -95,7 +95,7 @@ export const createRolloutStarts = (
     const { id, orgId = null, status } = rollout
     const warnings = id === undefined || status === undefined ? [] : await waits.warningsOf({ id, orgId, status })
     if (!(await plans.isUploaded(targetOf(rollout)))) {
-      warnings.push(`Version ${rollout.version} is not uploaded yet: devices get nothing until it is.`)
+      warnings.push(`Version ${rollout.version} has not been uploaded yet: devices get nothing until it is.`)
     }
     if (rollout.groupId !== null && (await groups.locate({ orgId: null }, rollout.groupId)) === null) {
       warnings.push('The device group no longer exists: the rollout has no devices.')

@@ -23,7 +23,7 @@ const MONTH_MINUTES = 60 * 24 * 31
 export const CreateRolloutBody = Body('NewRollout', 'A rollout to create', examples.newRollout, {
   version: Line(
     200,
-    'A version of the model, latest, or an alias; one that is not uploaded yet is accepted with a warning, except where the start needs approval',
+    'A version of the model, latest, or an alias; one that has not been uploaded yet is accepted with a warning, except where the start needs approval',
   ),
   rollout_percentage: Type.Integer({ minimum: 0, maximum: 100, description: 'The first step' }),
   target_percentage: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, description: 'Default: 100' })),

@@ -105,7 +105,7 @@ describe('creating a rollout', () => {
   it('for a version that is not uploaded warns, and no device gets it until it is', async () => {
     const { world, key, fleet } = await startFleet(1)
     const rollout = await created(world, key, { version: '3.0.0', rollout_percentage: 100, target_percentage: 100 })
-    expect(rollout.warnings).toEqual(['Version 3.0.0 is not uploaded yet: devices get nothing until it is.'])
+    expect(rollout.warnings).toEqual(['Version 3.0.0 has not been uploaded yet: devices get nothing until it is.'])
     expect(await runs(world, fleet[0]!)).toEqual([])
     await world.advance(3600)
     expect(await get(world, key, rollout)).toMatchObject({ status: 'active', percentage: 100 })

@@ -1,4 +1,4 @@
-import type { Caller } from '../../../domain/access.ts'
+import { type Caller, requireOwnOrg } from '../../../domain/access.ts'
 import { activeSince, type DeviceStatus, type Platform } from '../../../domain/device.ts'
 import { badRequest } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
@@ -14,6 +14,7 @@ import type { StoredDevice } from './devices.store.ts'
 import { rememberLargeFleets } from './fleet-counts.ts'
 
 export interface DeviceQuery {
+  readonly orgId: string | undefined
   readonly text: string
   readonly deviceId: string | undefined
   readonly platform: Platform | undefined
@@ -57,6 +58,12 @@ const positionOf = (device: StoredDevice, sort: DeviceSort): Position => {
   return { value: time.toISOString(), id: device.id }
 }
 
+/** Returns the organization to read; null for all that the caller sees. @throws forbidden if it is not the caller's */
+const orgToRead = (caller: Caller, requested: string | undefined): string | null => {
+  if (requested !== undefined) requireOwnOrg(caller, requested)
+  return requested ?? caller.orgId
+}
+
 /** Lists the fleet for its operator: searched, filtered, and sorted in the database. */
 export const createDeviceSearch = ({ database, now }: Context) => {
   const first = async (search: DeviceSearch, page: { sort: DeviceSort; descending: boolean; limit: number }) => {
@@ -77,9 +84,10 @@ export const createDeviceSearch = ({ database, now }: Context) => {
     /** Returns a page, the cursor of the next one (or null), and the number of matches (for the first page only). */
     async page(
       caller: Caller,
-      { sort, descending, after, limit, ...filters }: DeviceQuery,
+      { orgId: requested, sort, descending, after, limit, ...filters }: DeviceQuery,
     ): Promise<{ devices: StoredDevice[]; next: string | null; total: number | null }> {
-      const search = { ...filters, orgId: caller.orgId, activeSince: activeSince(now()) }
+      const orgId = orgToRead(caller, requested)
+      const search = { ...filters, orgId, withUnbound: caller.orgId === null, activeSince: activeSince(now()) }
       const position = after === undefined ? null : decode(after, sort)
       const page = { sort, descending, limit: limit + 1 }
       const { devices: found, total } =
@@ -92,7 +100,8 @@ export const createDeviceSearch = ({ database, now }: Context) => {
     },
 
     /** Cached for seconds if the fleet is large. */
-    summary: (caller: Caller): Promise<FleetSummary> => summarize(caller.orgId),
+    summary: async (caller: Caller, orgId: string | undefined): Promise<FleetSummary> =>
+      summarize(orgToRead(caller, orgId)),
   }
 }
 

@@ -9,6 +9,8 @@ export type DeviceSort = (typeof SORTS)[number]
 export interface DeviceSearch {
   /** null for all organizations. */
   readonly orgId: string | null
+  /** With those of an organization, also devices without one. */
+  readonly withUnbound: boolean
   /** A part of the device_id, in any case. */
   readonly text: string
   /** The whole device_id. */
@@ -149,7 +151,9 @@ const nameFor = (text: string): RawBuilder<unknown> =>
   /^[\x20-\x7e]*$/.test(text) ? sql`device_id collate "C"` : sql`device_id`
 
 const matching = (search: DeviceSearch): RawBuilder<unknown> => {
-  const conditions: RawBuilder<unknown>[] = [search.orgId === null ? sql`true` : sql`org_id = ${search.orgId}`]
+  const conditions: RawBuilder<unknown>[] = []
+  if (search.orgId === null) conditions.push(sql`true`)
+  else conditions.push(sql`(org_id = ${search.orgId} ${search.withUnbound ? sql`or org_id is null` : sql``})`)
   if (search.text !== '') conditions.push(sql`${nameFor(search.text)} ilike ${`%${escaped(search.text)}%`}`)
   if (search.deviceId !== undefined) conditions.push(sql`device_id = ${search.deviceId}`)
   if (search.platform !== undefined) conditions.push(sql`platform = ${search.platform}`)

@@ -94,8 +94,8 @@ describe.each(['embedded', 'postgres'] as const)('the search of devices on %s', 
     }
   })
 
-  it('filters by platform and status, and summarizes the fleet, for the organization of the key', async () => {
-    const { acme, admin, search, world } = await openFleets(database)
+  it('filters by platform and status, and summarizes the fleet, for one organization or all that the key sees', async () => {
+    const { acme, beta, admin, search, world } = await openFleets(database)
     expect(names(await search(acme, 'platform=ios'))).toEqual(['Phone_b', 'Phone_d', 'Phone_f'])
     expect(names(await search(acme, 'status=active'))).toEqual(['Phone_e'])
     expect(names(await search(acme, 'status=inactive&platform=ios&q=D'))).toEqual(['Phone_d'])
@@ -110,6 +110,12 @@ describe.each(['embedded', 'postgres'] as const)('the search of devices on %s', 
       ],
       last_heard: received({ 0: 1, 10: 2, 20: 2, 30: 2 }),
     })
+    for (const path of ['devices', 'summary']) {
+      const ofAcme = async (key: string) => world.request('GET', `/api/v1/fleet/${path}?org_id=acme`, { key })
+      expect((await ofAcme(admin)).body).toEqual((await ofAcme(acme)).body)
+      expect(await ofAcme(acme)).toMatchObject({ status: 200, body: { total: 7 } })
+      expect(await ofAcme(beta)).toMatchObject({ status: 403 })
+    }
     expect(await summary(admin)).toMatchObject({
       total: 14,
       active: 2,

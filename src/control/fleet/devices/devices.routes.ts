@@ -16,6 +16,7 @@ import {
   OrgQuery,
   RegisterBody,
   Registration,
+  SummaryQuery,
 } from './devices.schema.ts'
 import type { DevicesService } from './devices.service.ts'
 
@@ -110,9 +111,10 @@ export const deviceSearchRoutes = (app: App, search: DeviceSearchService, now: (
       config: { access: 'devices:read' } satisfies RouteConfig,
     },
     async (request) => {
-      const { q, order, device_id: deviceId, ...question } = request.query
+      const { q, order, org_id: orgId, device_id: deviceId, ...question } = request.query
       const found = await search.page(callerOf(request), {
         ...question,
+        orgId,
         deviceId,
         platform: question.platform,
         status: question.status,
@@ -131,12 +133,13 @@ export const deviceSearchRoutes = (app: App, search: DeviceSearchService, now: (
         operationId: 'getFleetSummary',
         summary: 'Count devices by status and platform',
         description: 'The counts are up to a minute old if the key can see 50,000 devices or more.',
+        querystring: SummaryQuery,
         response: { 200: FleetSummary },
       },
       config: { access: 'devices:read' } satisfies RouteConfig,
     },
     async (request) => {
-      const { lastHeard, platforms, ...counts } = await search.summary(callerOf(request))
+      const { lastHeard, platforms, ...counts } = await search.summary(callerOf(request), request.query.org_id)
       return { ...counts, platforms: [...platforms], last_heard: [...lastHeard] }
     },
   )

@@ -111,6 +111,12 @@ export const Device = Body('Device', 'A device and what it last reported', examp
 const AnyPlatform = OneOf(PLATFORMS)
 
 export const FleetQuery = Type.Object({
+  org_id: Type.Optional(
+    Type.String({
+      ...KnownOrg,
+      description: 'Only devices of this organization, and those without one if the key sees them',
+    }),
+  ),
   q: Type.String({ maxLength: 255, default: '', description: 'Part of the device_id, case-insensitive' }),
   device_id: Type.Optional(
     Type.String({ minLength: 1, maxLength: 255, description: 'The whole device_id; several organizations may use it' }),
@@ -156,6 +162,10 @@ export const FleetDevices = Body(
     ),
   },
 )
+
+export const SummaryQuery = Type.Object({
+  org_id: Type.Optional(Type.String({ ...KnownOrg, description: 'Only devices of this organization' })),
+})
 
 const PlatformCount = Part('PlatformCount', 'How many devices of a platform there are', {
   platform: AnyPlatform,

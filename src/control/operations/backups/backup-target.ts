@@ -8,7 +8,7 @@ import { parseStorageUrl } from '../../../domain/storage-location.ts'
 import { writeSynced } from '../../../platform/blobs/staging-area.ts'
 import { syncFolder } from '../../../platform/files/durable-file.ts'
 import { ownerAdvice } from '../../../platform/files/folder-owner.ts'
-import { makeFolder } from '../../../platform/files/make-folder.ts'
+import { requireFolder } from '../../../platform/files/make-folder.ts'
 import { s3Target } from './s3-target.ts'
 import type { BackupTarget, StoredFile } from './target.ts'
 
@@ -67,11 +67,11 @@ const folderTarget = (root: string): BackupTarget => {
     },
     async write(path, source) {
       const growing = join(root, UNFINISHED, randomUUID())
-      await makeFolder(join(root, UNFINISHED))
+      await requireFolder(join(root, UNFINISHED))
       try {
         await writeSynced(growing, chunksOf(source), CHUNK)
         const folder = join(root, dirname(path))
-        const isNew = await makeFolder(folder)
+        const isNew = await requireFolder(folder)
         await rename(growing, join(root, path))
         await syncFolder(folder)
         if (isNew) await syncFolder(dirname(folder))

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdir, open } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
@@ -7,6 +7,7 @@ import { EMBEDDED_MAJOR } from '../../../platform/db/embedded/template.ts'
 import { openDatabase } from '../../../platform/db/open.ts'
 import { countRows } from '../../../platform/db/row-counts.ts'
 import { syncFolder } from '../../../platform/files/durable-file.ts'
+import { makeFolder } from '../../../platform/files/make-folder.ts'
 import { type BackupTarget, reasonOf } from './backup-target.ts'
 import { inParallel } from './in-parallel.ts'
 import { filePath, type Manifest, type NamedFile, type StoredBlob } from './manifest.ts'
@@ -64,8 +65,8 @@ export const restoreDatabaseFiles = async (target: BackupTarget, manifest: Manif
         `Restore it with version ${manifest.version}.`,
     )
   }
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  for (const path of [...folders].sort()) await mkdir(inside(folder, path), { recursive: true, mode: 0o700 })
+  await makeFolder(folder, 0o700)
+  for (const path of [...folders].sort()) await makeFolder(inside(folder, path), 0o700)
   await inParallel(files, (file) => writeNamed(target, folder, file))
   for (const path of folders) await syncFolder(inside(folder, path))
   await syncFolder(folder)

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { emptyFolder, freshPostgresUrl, hasPostgres } from '../../../../test/databases.ts'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
 import { readConfig } from '../../../config.ts'
-import { openBrowser, startPeople } from '../../access/sign-in/people.fixture.ts'
+import { openBrowser, PASSWORD, startPeople } from '../../access/sign-in/people.fixture.ts'
 import { createControlPlane } from '../../app.ts'
 import { openFederation } from '../../federations/federation.fixture.ts'
 import { openStream, type ReceivedStream } from './events.fixture.ts'
@@ -278,6 +278,23 @@ describe('the event stream', () => {
       null,
       { event: 'group.changed' },
     ])
+  })
+
+  it('ends at once when its session got another token, with which its owner follows again', async () => {
+    const { world, byKey, join } = await startPeople()
+    await join('ada@example.org')
+    const browser = openBrowser(world)
+    expect((await browser.signIn('ada@example.org')).status).toBe(201)
+    const follow = (cookie: string) => openStream(world.baseUrl, { headers: { origin: world.baseUrl, cookie } })
+    const former = browser.cookie('session')!.join('=')
+    const stream = await follow(former)
+    expect((await stream.next())?.event).toBe('ready')
+    const change = { old_password: PASSWORD, new_password: 'another four words here' }
+    expect((await browser.call('PUT', '/account/password', change)).status).toBe(204)
+    await byKey('POST', '/device-groups', { org_id: 'acme', name: 'g' })
+    expect(await stream.next()).toBeNull()
+    expect((await follow(former)).status).toBe(401)
+    expect(await (await follow(browser.cookie('session')!.join('='))).next()).toMatchObject({ event: 'ready' })
   })
 
   it('ends although the notification of the revocation was lost and the clock stands still', async () => {

@@ -128,10 +128,15 @@ export const createParticipation = (
         ? devices.owner(caller)
         : devices.get(caller, deviceId, { orgId, near: round.orgId }))
       const part = await participants.find(database.sql, round.id, device.id)
-      return { round, device, part, reason: explainSelection(round, part, await scopes.includes(round, device.id)) }
+      const isIncluded = await scopes.includes(round, device.id)
+      const cameLate = part === null && round.endedAt !== null && device.createdAt > round.endedAt
+      const reason = cameLate && isIncluded ? CAME_LATE : explainSelection(round, part, isIncluded)
+      return { round, device, part, reason }
     },
   }
 }
+
+const CAME_LATE = 'Not selected: it was registered after the round had ended.'
 
 const CHOSEN: Readonly<Record<Participant['chosen'], string>> = {
   starter: 'Selected: its key started the round.',
@@ -149,10 +154,11 @@ export const explainSelection = (round: StoredRound, part: Participant | null, i
     return `${part === null ? 'Not selected' : 'Selected'}: each eligible device was drawn independently at random when the round started.`
   }
   if (part !== null) return CHOSEN[part.chosen]
-  if (round.status !== 'active') return `Not selected: the round is ${round.status}.`
-  return hasFreePlace(round)
+  if (!hasFreePlace(round))
+    return `Not selected: all ${round.targetDevices} places were drawn at random and went to other devices.`
+  return round.status === 'active'
     ? 'Not selected yet: the round has free places. It joins with its next heartbeat, unless other devices fill them first.'
-    : `Not selected: all ${round.targetDevices} places were drawn at random and went to other devices.`
+    : 'Not selected: it was not drawn when the round started, and sent no heartbeat while the round had a free place.'
 }
 
 /** The reason for a device that cannot join, however long it waits. */

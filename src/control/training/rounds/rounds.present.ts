@@ -70,7 +70,7 @@ const fewDevices = (round: StoredRound): string | null => {
   const active =
     takingPart === 0 ? 'No active device' : `Only ${takingPart} active device${takingPart === 1 ? '' : 's'}`
   return (
-    `${active} could be selected, but the round needs ${needed} updates: it waits for more until ${timeoutAt.toISOString()}. ` +
+    `${active} could be selected, but the round needs ${needed} update${needed === 1 ? '' : 's'}: it waits for more until ${timeoutAt.toISOString()}. ` +
     'A round selects active devices of its organization or, if it has one, of its group or federation.'
   )
 }

@@ -169,8 +169,8 @@ describe('taking part in a round', () => {
     expect((await world.request('PUT', '/api/v1/devices/third/heartbeat', { key: third.key })).body).not.toHaveProperty(
       'pending_round_id',
     )
-    const why = async (device: TestDevice) =>
-      (await world.request('GET', `/api/v1/training/rounds/${round.id}/selection`, { key: device.key })).body
+    const why = async (device: TestDevice, { id }: Round = round) =>
+      (await world.request('GET', `/api/v1/training/rounds/${id}/selection`, { key: device.key })).body
     expect(await why(late)).toEqual({
       round_id: round.id,
       device_id: 'late',
@@ -185,6 +185,23 @@ describe('taking part in a round', () => {
       state: null,
       reason: 'Not selected: all 2 places were drawn at random and went to other devices.',
     })
+
+    for (const device of [a!, late]) await submit(world, device, round.id, floats(1))
+    await world.service.runDueTasks()
+    expect(await status(world, a!.key, round.id)).toMatchObject({ status: 'completed' })
+    await world.advance(1)
+    const never = await world.register('never')
+    const reason = (text: string) => ({ reason: `Not selected: ${text}.` })
+    expect(await why(third)).toMatchObject(reason('all 2 places were drawn at random and went to other devices'))
+    expect(await why(never)).toMatchObject(reason('it was registered after the round had ended'))
+
+    const open = await startOk(world, a!.key, { target_devices: 9 })
+    const silent = await world.register('silent')
+    await world.advance(3600)
+    expect(await status(world, a!.key, open.id)).toMatchObject({ status: 'failed' })
+    expect(await why(silent, open)).toMatchObject(
+      reason('it was not drawn when the round started, and sent no heartbeat while the round had a free place'),
+    )
   })
 
   it('counts a device once it has fetched the model', async () => {

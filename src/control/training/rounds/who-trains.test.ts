@@ -82,6 +82,8 @@ describe('a round for an organization', () => {
       'No active device could be selected, but the round needs 2 updates: it waits for more until 2026-01-01T00:05:00.000Z. ' +
         'A round selects active devices of its organization or, if it has one, of its group or federation.',
     )
+    const single = await start(world, key, { org_id: 'globex', target_devices: 1, min_devices: 1 })
+    expect(single.headers.get('x-service-warning')).toContain('but the round needs 1 update: it waits')
     const own = await start(world, key)
     expect(own.headers.get('x-service-warning')).toBeNull()
   })

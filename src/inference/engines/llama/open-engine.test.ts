@@ -140,7 +140,7 @@ test('a prompt that does not fit is refused with both numbers', async () => {
   expect(failure).toBeInstanceOf(InferenceError)
   expect((failure as InferenceError).toJSON().error).toEqual({
     message: expect.stringMatching(
-      /^The messages become \d{3} tokens, and the context of 64 tokens must also hold the reply/,
+      /^The messages amount to \d{3} tokens, and the context of 64 tokens must also hold the reply/,
     ),
     type: 'invalid_request_error',
     param: 'messages',

@@ -132,7 +132,7 @@ export const openRunner = async (
       const prompt = writePrompt(request.messages, request.toolUse?.tools)
       const room = plan.contextTokens - prompt.length
       // An answer needs at least one token.
-      if (room < 1) throw refuse(`become ${prompt.length} tokens`)
+      if (room < 1) throw refuse(`amount to ${prompt.length} tokens`)
       const { temperature, topP, seed, stop } = request
       const limit = Math.min(request.maxTokens ?? room, room)
       const { grammar, trigger, closing, reader } = isAnyText(request) ? ANY_TEXT : rulesOf(request, limit)

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { makeFolder } from '../../../platform/files/make-folder.ts'
 import { InferenceError } from '../../errors.ts'
 import { bytesUnder } from '../../models/copy-model.ts'
 import { clearLeftovers, discard, growingIn, replace } from '../../whole-folder.ts'
@@ -83,7 +84,7 @@ const prepare = async (part: OptionalEngine, staging: string): Promise<void> => 
 
 const install = async (part: OptionalEngine, options: InstallOptions): Promise<void> => {
   const { engines, env, signal, note } = options
-  await mkdir(engines, { recursive: true })
+  await makeFolder(engines)
   await clearLeftovers(engines, Date.now())
   const folder = join(engines, part.folder)
   const staging = growingIn(engines)

@@ -59,10 +59,15 @@ export const readContainer = (reader: HeaderReader): GgufContainer => {
 /** Rounds up to a multiple of `alignment`. */
 export const padded = (bytes: number, alignment: number): number => Math.ceil(bytes / alignment) * alignment
 
-const readVersion = (reader: HeaderReader): number => {
+/** @throws InferenceError invalid_model if the file does not begin with GGUF */
+export const readMagic = (reader: HeaderReader): void => {
   const magic = reader.take(4, 'the letters GGUF that every GGUF file begins with').toString('latin1')
   if (magic !== 'GGUF')
     throw invalidModel(reader.path, `is not a GGUF file: it begins with ${quoted(magic)}, not with 'GGUF'.`)
+}
+
+const readVersion = (reader: HeaderReader): number => {
+  readMagic(reader)
   const version = reader.u32('the version of GGUF')
   if (version === 2 || version === 3) return version
   throw invalidModel(

@@ -7,7 +7,7 @@ import {
   OTHER_ARCHITECTURES,
   RECURRENT_ARCHITECTURES,
 } from './architectures.ts'
-import { type GgufContainer, readContainer } from './container.ts'
+import { type GgufContainer, readContainer, readMagic } from './container.ts'
 import { type Dimensions, metadataOf, readDimensions } from './dimensions.ts'
 import { HeaderReader } from './header-reader.ts'
 import { invalidModel, quoted } from './invalid-model.ts'
@@ -39,6 +39,9 @@ export interface GgufHeader extends GgufContainer, Dimensions {
  * @throws InferenceError invalid_model that names the file, the key or tensor, and the fault
  */
 export const readGgufHeader = async (path: string): Promise<GgufHeader> => reading(path, readHeader)
+
+/** @throws InferenceError invalid_model if the file does not begin as a GGUF file */
+export const requireGguf = (path: string): void => reading(path, readMagic)
 
 /** Returns how many files the model of a GGUF file is split into; 1 if its header cannot be read, which an engine explains. */
 export const readSplitCount = (path: string): number => {

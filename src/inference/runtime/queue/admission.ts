@@ -54,6 +54,8 @@ export interface AdmissionOptions {
   readonly maxQueue: number
   /** How long a request waits for its first slot before it is refused. */
   readonly timeoutMs: number
+  /** What the slots are for, in the words of refusals, if not replies: ' counting tokens'. */
+  readonly work?: string
   /** Monotonic milliseconds. */
   readonly now: () => number
 }
@@ -94,7 +96,7 @@ interface Ticket {
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 const seconds = (count: number): string => plural(count, 'second')
 
-export const createAdmission = ({ slots, maxQueue, timeoutMs, now }: AdmissionOptions): Admission => {
+export const createAdmission = ({ slots, maxQueue, timeoutMs, work = '', now }: AdmissionOptions): Admission => {
   const line: Ticket[] = []
   const forecast = createForecast(slots, now)
   let busy = 0
@@ -148,8 +150,8 @@ export const createAdmission = ({ slots, maxQueue, timeoutMs, now }: AdmissionOp
       if (!startsAtOnce && waiting() >= maxQueue) {
         throw refusal(
           maxQueue === 0
-            ? `The engine is busy (at most ${slots} at once), and this server has no queue.`
-            : `The engine is busy (at most ${slots} at once), and the queue is full (${plural(maxQueue, 'request')}).`,
+            ? `The engine is busy${work} (at most ${slots} at once), and this server has no queue.`
+            : `The engine is busy${work} (at most ${slots} at once), and the queue is full (${plural(maxQueue, 'request')}).`,
         )
       }
       const tooLate = setTimeout(() => {

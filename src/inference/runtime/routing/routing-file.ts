@@ -1,6 +1,7 @@
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeDurably } from '../../../platform/files/durable-file.ts'
+import { makeFolder } from '../../../platform/files/make-folder.ts'
 import { InferenceError } from '../../errors.ts'
 import type { Calibration } from './choose-model.ts'
 import { SCORING } from './complexity.ts'
@@ -16,7 +17,7 @@ export const writeCalibration = async (home: string, { prompts, tiers }: Calibra
     prompts,
     tiers: tiers.map(({ model, path, upToScore }) => ({ model, path, up_to_score: upToScore })),
   }
-  await mkdir(home, { recursive: true, mode: 0o700 })
+  await makeFolder(home, 0o700)
   await writeDurably(written, `${JSON.stringify(file, null, 2)}\n`)
   return written
 }

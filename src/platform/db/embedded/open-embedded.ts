@@ -1,8 +1,9 @@
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { asDiskFull } from '../../../domain/outages.ts'
 import { ownerAdvice } from '../../files/folder-owner.ts'
+import { makeFolder } from '../../files/make-folder.ts'
 import { ignoreBrokenConnections, parseValue } from '../pool.ts'
 import { StartError } from '../start-error.ts'
 import { type DatabaseThread, startDatabaseThread, type ThreadEvents } from './database-thread.ts'
@@ -37,7 +38,7 @@ export const openEmbedded = async (dataDir: string, events: ThreadEvents): Promi
     const fix = 'Set SERVICE_DATA_DIR to another folder.'
     return new StartError(`The data folder ${dataDir} cannot be used: ${error}. ${fix}`, error)
   }
-  await mkdir(dataDir, { recursive: true }).catch(async (error: unknown) => {
+  await makeFolder(dataDir).catch(async (error: unknown) => {
     throw await unusable(error)
   })
   const lock = await lockFolder(dataDir)

@@ -7,7 +7,7 @@ import { count, words } from '../../text/format.ts'
 import { modelHref } from '../../url/hrefs.ts'
 import { type Deployment, REPORTS } from './delivery-records.ts'
 import { DeploymentActions } from './deployment-actions.tsx'
-import { DeviceStates } from './device-states.tsx'
+import { DeviceStates, withoutDevices } from './device-states.tsx'
 import { DeviceTable } from './device-table.tsx'
 import { Events } from './events.tsx'
 import { PlanBadge } from './plan-badge.tsx'
@@ -18,6 +18,7 @@ const Body = ({ deployment }: { readonly deployment: Deployment }) => {
   const params = { path: { deployment_id: deployment.deployment_id }, query: { limit: MAX_ROWS } }
   const devices = useApi('/api/v1/deployments/{deployment_id}/devices', params, REPORTS)
   const history = useApi('/api/v1/deployments/{deployment_id}/history', params)
+  const none = withoutDevices(deployment.status)
   const { devices: counts, target_count, activated_count, ended_at } = deployment
   return (
     <>
@@ -35,8 +36,8 @@ const Body = ({ deployment }: { readonly deployment: Deployment }) => {
           ['Failed', count(counts.failed ?? 0)],
         ]}
       />
-      <DeviceStates counts={{ ...counts, waiting: target_count - activated_count }} />
-      <Loaded query={devices}>{(data) => <DeviceTable devices={data.devices} total={data.total} />}</Loaded>
+      <DeviceStates counts={{ ...counts, waiting: target_count - activated_count }} none={none} />
+      <Loaded query={devices}>{(data) => <DeviceTable devices={data.devices} total={data.total} none={none} />}</Loaded>
       <Events events={history.data?.events ?? []} />
       <Panel title="Deployment">
         <Facts

@@ -18,8 +18,31 @@ const STATES: Readonly<Record<string, readonly [tone: Tone, opacity: number]>> =
 
 export const stateTone = (state: string): Tone => STATES[state]?.[0] ?? 'idle'
 
-/** The number of devices in each state, as one bar. */
-export const DeviceStates = ({ counts }: { readonly counts: Readonly<Record<string, number>> }) => {
+/** Why a plan has no devices, by its status. */
+const WITHOUT_DEVICES: Readonly<Record<string, string>> = {
+  pending: 'Devices get the version after it starts.',
+  pending_approval: 'Devices get the version after it is approved.',
+  completed: 'No device has reported on it.',
+  failed: 'No device reported on it before it failed.',
+  rolled_back: 'No device reported on it before it was rolled back.',
+  rejected: 'It was rejected: no device gets the version.',
+}
+
+/** `isHindered`: the page's warnings say what may keep devices from getting the version. */
+export const withoutDevices = (status: string, isHindered = false): string =>
+  WITHOUT_DEVICES[status] ??
+  (isHindered
+    ? 'Devices get the version with their next heartbeat, unless something under Attention prevents it.'
+    : 'Devices get the version with their next heartbeat.')
+
+/** The number of devices in each state, as one bar. `none`: why there are none. */
+export const DeviceStates = ({
+  counts,
+  none,
+}: {
+  readonly counts: Readonly<Record<string, number>>
+  readonly none: string
+}) => {
   const entries = Object.entries(STATES).flatMap(([state, [color, opacity]]) => {
     const devices = counts[state] ?? 0
     return devices > 0 ? [{ state, color, opacity, devices }] : []
@@ -34,7 +57,7 @@ export const DeviceStates = ({ counts }: { readonly counts: Readonly<Record<stri
   return (
     <Panel title="Devices by state" aside={plural(total, 'device')}>
       {total === 0 ? (
-        <Quiet>It has not reached any device yet.</Quiet>
+        <Quiet>{none}</Quiet>
       ) : (
         <>
           <Strip

@@ -31,13 +31,15 @@ const COLUMNS: readonly Column<ReachedDevice>[] = [
   { name: 'Reported', number: true, cell: ({ reported_at }) => <Ago time={reported_at} /> },
 ]
 
-/** The devices of a rollout or deployment, failed ones first. */
+/** The devices of a rollout or deployment, failed ones first. `none`: why there are none. */
 export const DeviceTable = ({
   devices,
   total,
+  none,
 }: {
   readonly devices: readonly ReachedDevice[]
   readonly total: number
+  readonly none: string
 }) => (
   <TablePanel
     title="Devices"
@@ -45,6 +47,6 @@ export const DeviceTable = ({
     columns={COLUMNS}
     rows={[...devices].sort((a, b) => Number(b.state === 'failed') - Number(a.state === 'failed'))}
     rowKey="device_id"
-    empty={<Empty title="No devices yet">Devices get the version with their next heartbeat.</Empty>}
+    empty={<Empty title="No devices">{none}</Empty>}
   />
 )

@@ -12,9 +12,10 @@ import { policyHref } from '../../url/hrefs.ts'
 
 type Listed = ResponseOf<'/api/v1/policies'>['policies'][number]
 
-export const PolicyBadge = ({ enabled }: { readonly enabled: boolean }) => (
-  <Badge state={enabled ? 'enabled' : 'disabled'} tone={enabled ? 'good' : 'idle'} />
-)
+export const PolicyBadge = ({ enabled, warnings }: Pick<Listed, 'enabled' | 'warnings'>) => {
+  if (enabled && warnings.length > 0) return <Badge state="enabled, with a warning" tone="warn" />
+  return <Badge state={enabled ? 'enabled' : 'disabled'} tone={enabled ? 'good' : 'idle'} />
+}
 
 const COLUMNS: readonly Column<Listed>[] = [
   {

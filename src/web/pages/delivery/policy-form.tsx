@@ -1,8 +1,9 @@
 import { useState } from 'react'
+import { useDeviceCount, useGroupOptions } from '../../api/choices.ts'
 import { api, isNotFound, queries, write } from '../../api/client.ts'
-import { read, useApi } from '../../api/use-api.ts'
+import { read } from '../../api/use-api.ts'
 import { FormDialog } from '../../parts/dialog.tsx'
-import { CheckField, FieldRow, NumberField, Outcome } from '../../parts/form.tsx'
+import { CheckField, FieldRow, NumberField, Outcome, SelectField } from '../../parts/form.tsx'
 import { plural } from '../../text/format.ts'
 import type { Policy } from './delivery-records.ts'
 
@@ -41,10 +42,13 @@ const requireUnchanged = async (modelId: string, before: Policy | undefined): Pr
 
 export const PolicyForm = ({
   modelId,
+  orgId,
   policy,
   onClose,
 }: {
   readonly modelId: string
+  /** The model's organization. */
+  readonly orgId: string | null
   readonly policy: Policy | undefined
   readonly onClose: () => void
 }) => {
@@ -52,9 +56,13 @@ export const PolicyForm = ({
   const [requested, setRequested] = useState(() => {
     if (policy === undefined) return STANDARD
     const { model_id, org_id, canary_group_id, created_at, updated_at, warnings, ...settings } = policy
-    return { ...settings, ...(canary_group_id !== null && { canary_group: canary_group_id }) }
+    return settings
   })
-  const fleet = useApi('/api/v1/fleet/summary', {})
+  const [group, setGroup] = useState(policy?.canary_group_id ?? '')
+  const options = useGroupOptions(orgId)
+  const isListed = options.some(([id]) => id === group)
+  const current = [group, before?.warnings.length ? 'Deleted group' : 'Current group'] as const
+  const deviceCount = useDeviceCount([], orgId)
   const change = (changed: Partial<typeof requested>): void => setRequested({ ...requested, ...changed })
   const number = (name: Exclude<keyof typeof STANDARD, 'enabled'>) => ({
     name,
@@ -70,9 +78,9 @@ export const PolicyForm = ({
     value: toPercent(requested[name]),
     onChange: (value: number) => change({ [name]: value / 100 }),
   })
-  const canary = Math.round(((fleet.data?.total ?? 0) * requested.canary_percentage) / 100)
+  const canary = deviceCount === null ? Number.NaN : Math.round((deviceCount * requested.canary_percentage) / 100)
   const some = Number.isNaN(canary) ? 'some of the devices' : `about ${plural(canary, 'device')}`
-  const first = policy?.canary_group_id == null ? some : 'the canary group'
+  const first = group === '' ? some : 'the canary group'
   const params = { path: { model_id: modelId } }
   return (
     <FormDialog
@@ -81,7 +89,8 @@ export const PolicyForm = ({
       onClose={onClose}
       act={async () => {
         await requireUnchanged(modelId, before)
-        await write(api.PUT('/api/v1/models/{model_id}/policy', { params, body: requested }))
+        const body = { ...requested, ...(group !== '' && { canary_group: group }) }
+        await write(api.PUT('/api/v1/models/{model_id}/policy', { params, body }))
       }}
     >
       <CheckField
@@ -89,12 +98,18 @@ export const PolicyForm = ({
         checked={requested.enabled}
         onChange={(enabled) => change({ enabled })}
       />
+      <SelectField
+        label="Canary group"
+        value={group}
+        options={isListed ? options : [...options, current]}
+        onChange={setGroup}
+      />
       <FieldRow>
         <NumberField
           label="Canary"
           unit="% of devices"
           min={1}
-          max={policy?.canary_group_id == null ? 99 : 100}
+          max={group === '' ? 99 : 100}
           {...number('canary_percentage')}
         />
         <NumberField label="Observe for" unit="min" min={0.01} step="any" {...number('observe_minutes')} />

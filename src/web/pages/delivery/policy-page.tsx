@@ -64,14 +64,16 @@ export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
   return (
     <>
       <PageHeader title={model.data === undefined ? 'Policy' : `Policy for ${name}`} up={UP}>
-        {policy && <PolicyBadge enabled={policy.enabled} />}
+        {policy && <PolicyBadge {...policy} />}
         <Aside>
           <DialogButton
             needs="models:write"
             tone="primary"
             // The form starts with the policy's settings, and compares the policy when it is saved.
             disabled={policy === undefined && !isNotFound(error)}
-            dialog={(close) => <PolicyForm modelId={modelId} policy={policy} onClose={close} />}
+            dialog={(close) => (
+              <PolicyForm modelId={modelId} orgId={model.data?.org_id ?? null} policy={policy} onClose={close} />
+            )}
           >
             {policy === undefined ? 'Set a policy' : 'Change'}
           </DialogButton>

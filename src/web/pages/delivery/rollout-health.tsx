@@ -14,14 +14,27 @@ const summaryOf = ({ reports, failed, min_reports, max_failure_share }: Rollout[
   return share > max_failure_share ? ['bad', `${label}, over the limit`] : ['good', label]
 }
 
+/** What failures do to the rollout; null once it is rolled back. */
+const effectOf = ({ status, auto_rollback, health: { max_failure_share, min_reports } }: Rollout): string | null => {
+  if (status === 'rolled_back') return null
+  if (status === 'completed') return 'It is completed: failures change nothing, but it can still be rolled back.'
+  if (status === 'paused') return 'While it is paused, failures change nothing; once resumed, only later reports count.'
+  return `If more than ${percent(max_failure_share, 0)} of at least ${min_reports} reports are failures, it ${
+    auto_rollback ? 'is rolled back automatically.' : 'is paused and waits for you.'
+  }`
+}
+
 /** The share of failures, compared with the limit that stops the rollout. */
 export const Health = ({ rollout }: { readonly rollout: Rollout }) => {
-  const { health, auto_rollback } = rollout
+  const { health, status, ended_at } = rollout
   const now = useNow(1000)
   const share = health.reports === 0 ? 0 : health.failed / health.reports
   // The bar ends at twice the limit, or at the share if that is larger.
   const scale = Math.max(share, 2 * health.max_failure_share)
   const [tone, text] = summaryOf(health)
+  // Devices still report on a completed rollout.
+  const until = status === 'rolled_back' && ended_at !== null ? Date.parse(ended_at) : now.getTime()
+  const effect = effectOf(rollout)
   const limit = (health.max_failure_share / scale) * 100
   return (
     <Panel title="Health" aside={`limit ${percent(health.max_failure_share, 0)}`}>
@@ -37,13 +50,11 @@ export const Health = ({ rollout }: { readonly rollout: Rollout }) => {
         />
         <p>
           {text}
-          {health.since !== null && `, counted over the last ${duration(now.getTime() - Date.parse(health.since))}`}.
+          {health.since !== null &&
+            `, counted over ${status === 'rolled_back' ? '' : 'the last '}${duration(until - Date.parse(health.since))}`}
+          .
         </p>
-        <p>
-          {`If more than ${percent(health.max_failure_share, 0)} of at least ${health.min_reports} reports are failures, it ${
-            auto_rollback ? 'is rolled back automatically.' : 'is paused and waits for you.'
-          }`}
-        </p>
+        {effect !== null && <p>{effect}</p>}
       </div>
     </Panel>
   )

@@ -9,13 +9,14 @@ import { count, duration } from '../../text/format.ts'
 import { modelHref } from '../../url/hrefs.ts'
 import styles from './delivery.module.css'
 import { REPORTS, type Rollout } from './delivery-records.ts'
-import { DeviceStates } from './device-states.tsx'
+import { DeviceStates, withoutDevices } from './device-states.tsx'
 import { DeviceTable } from './device-table.tsx'
 import { Events } from './events.tsx'
 import { PlanBadge } from './plan-badge.tsx'
 import { RolloutActions } from './rollout-actions.tsx'
 import { Health } from './rollout-health.tsx'
 import { Headline, StageTrack } from './rollout-stages.tsx'
+import { WarningText } from './rollout-warnings.tsx'
 import { isCanary, stagesOf } from './stages.ts'
 
 const MAX_DEVICES = 500
@@ -97,11 +98,12 @@ const Body = ({ rollout }: { readonly rollout: Rollout }) => {
   const decidedBy = useDecisionDeadline(rollout)
   const events = history.data?.events ?? []
   const stages = stagesOf(rollout, events)
+  const none = withoutDevices(rollout.status, rollout.warnings.length > 0)
   return (
     <>
       {rollout.warnings.length > 0 && (
         <Panel title="Attention">
-          <Warnings texts={rollout.warnings} />
+          <Warnings texts={rollout.warnings} show={(text) => <WarningText text={text} modelId={rollout.model_id} />} />
         </Panel>
       )}
       <Panel title="Stages">
@@ -113,6 +115,7 @@ const Body = ({ rollout }: { readonly rollout: Rollout }) => {
       <Columns>
         <Health rollout={rollout} />
         <DeviceStates
+          none={none}
           counts={
             devices.data === undefined
               ? rollout.reports
@@ -130,7 +133,7 @@ const Body = ({ rollout }: { readonly rollout: Rollout }) => {
           />
         </Panel>
       )}
-      <Loaded query={devices}>{(data) => <DeviceTable devices={data.devices} total={data.total} />}</Loaded>
+      <Loaded query={devices}>{(data) => <DeviceTable devices={data.devices} total={data.total} none={none} />}</Loaded>
       <Events events={events} />
       <Settings rollout={rollout} />
     </>

@@ -80,14 +80,18 @@ export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) 
   const [name, setName] = useState('')
   const [metric, setMetric] = useState('accuracy')
   const [confidence, setConfidence] = useState(95)
-  const [group, setGroup] = useState('')
+  const [chosenGroup, setGroup] = useState('')
   const [variants, setVariants] = useState<readonly Variant[]>(FIRST)
-  const groups = useGroupOptions()
   const choices = useNamedModels()
   const models = choices.models.map((model) => [model.id, model.name ?? model.id] as const)
   const first = models[0]?.[0] ?? ''
+  const modelId = variants[0]?.model || first
+  const orgId = choices.models.find(({ id }) => id === modelId)?.org_id ?? null
+  const groups = useGroupOptions(orgId)
+  // Another model may be of another organization.
+  const group = groups.some(([id]) => id === chosenGroup) ? chosenGroup : ''
   const groupIds = group === '' ? [] : [group]
-  const deviceCount = useDeviceCount(groupIds)
+  const deviceCount = useDeviceCount(groupIds, orgId)
   const sum = variants.reduce((total, { share }) => total + share, 0)
   const create = async (): Promise<void> => {
     const { id } = await write(

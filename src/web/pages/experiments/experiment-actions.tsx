@@ -64,7 +64,7 @@ const consequence = (
 const Ask = (props: { readonly action: Action; readonly experiment: Experiment; readonly onClose: () => void }) => {
   const { action, experiment, onClose } = props
   const [reason, setReason] = useState('')
-  const deviceCount = useDeviceCount(experiment.target_groups)
+  const deviceCount = useDeviceCount(experiment.target_groups, experiment.org_id)
   const isFinal = action === 'complete' || action === 'cancel'
   return (
     <Confirm

@@ -46,7 +46,7 @@ const ratio = ({ sample_ratio }: Analytics): string => {
 }
 
 const KeyFigures = ({ experiment, analytics }: { experiment: Experiment; analytics: Analytics }) => {
-  const deviceCount = useDeviceCount(experiment.target_groups)
+  const deviceCount = useDeviceCount(experiment.target_groups, experiment.org_id)
   const reported = analytics.variants.reduce((sum, { sample_size }) => sum + sample_size, 0)
   return (
     <Figures
@@ -78,7 +78,7 @@ const KeyFigures = ({ experiment, analytics }: { experiment: Experiment; analyti
 }
 
 const About = ({ experiment }: { readonly experiment: Experiment }) => {
-  const groups = useGroupOptions()
+  const groups = useGroupOptions(experiment.org_id)
   return (
     <Panel title="Experiment">
       <Facts

@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'react'
+import { MAX_ROUNDS } from '../../../domain/privacy/planning.ts'
 import { shellWord } from '../../../domain/shell-word.ts'
 import { api, write } from '../../api/client.ts'
 import { useApi, useApiAll } from '../../api/use-api.ts'
@@ -80,10 +81,21 @@ const useForecast = (federationId: string, noise: number, rate: number, isSet: b
     steps.map((num_steps) => ({ path, query: { ...round, num_steps } })),
   )
   return {
-    roundsLeft: left.data?.rounds_left ?? null,
+    isValid,
+    // `data` may be of the previous input.
+    roundsLeft: isValid && !left.isPlaceholderData ? (left.data?.rounds_left ?? null) : null,
     error: isValid ? left.error : null,
     projections: steps.map((rounds, index) => ({ rounds, epsilon: estimates[index]?.projected_epsilon ?? null })),
   }
+}
+
+const INVALID = 'The noise multiplier must be above 0, and the sample rate above 0 and at most 1.'
+
+const describe = (roundsLeft: number | null): string => {
+  if (roundsLeft === null) return ''
+  if (roundsLeft === 0) return 'The budget does not allow such a round.'
+  const rounds = plural(roundsLeft, 'more round')
+  return `${roundsLeft >= MAX_ROUNDS ? `At least ${rounds}` : rounds} like this ${roundsLeft === 1 ? 'fits' : 'fit'} the budget.`
 }
 
 const BurnDown = ({
@@ -101,7 +113,7 @@ const BurnDown = ({
   const latest = history.at(-1)
   const [noise, setNoise] = useState(latest?.noise_multiplier ?? STANDARD.noise)
   const [rate, setRate] = useState(latest?.sample_rate ?? STANDARD.rate)
-  const { roundsLeft, projections, error } = useForecast(federation.id, noise, rate, budget.is_set)
+  const { isValid, roundsLeft, projections, error } = useForecast(federation.id, noise, rate, budget.is_set)
   const key = JSON.stringify(projections)
   // biome-ignore lint/correctness/useExhaustiveDependencies: `projections` is a new array each time; `told` is its content
   const series = useMemo(
@@ -114,13 +126,7 @@ const BurnDown = ({
       <div className={styles.forecast}>
         <NumberField label="Noise multiplier" min={0} step="any" value={noise} onChange={setNoise} />
         <NumberField label="Sample rate" min={0} max={1} step="any" value={rate} onChange={setRate} />
-        <p role="status">
-          {roundsLeft === null
-            ? ''
-            : roundsLeft === 0
-              ? 'The budget does not allow such a round.'
-              : `${plural(roundsLeft, 'more round')} like this ${roundsLeft === 1 ? 'fits' : 'fit'} the budget.`}
-        </p>
+        <p role="status">{isValid ? describe(roundsLeft) : INVALID}</p>
       </div>
       {error && <Problem error={error} />}
     </>

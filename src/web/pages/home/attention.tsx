@@ -1,10 +1,11 @@
 import { Link } from 'wouter'
-import { useApi, useApiAll } from '../../api/use-api.ts'
+import { clockOffset } from '../../api/service-clock.ts'
+import { type ResponseOf, useApi, useApiAll } from '../../api/use-api.ts'
 import { Ago, Badge } from '../../parts/cells.tsx'
 import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
 import { measure } from '../../text/format.ts'
 import styles from './home.module.css'
-import { APPROVALS, FEDERATIONS, JOBS, PAUSED_ROLLOUTS, ROUNDS, type Seen } from './reads.ts'
+import { APPROVALS, DEPLOYMENTS, FEDERATIONS, JOBS, PAUSED_ROLLOUTS, ROLLED_BACK, ROUNDS, type Seen } from './reads.ts'
 
 interface Item {
   readonly key: string
@@ -16,8 +17,11 @@ interface Item {
   readonly time: string | null
 }
 
+/** The most failures shown of one kind. */
+const MAX_FAILURES = 8
 const DAY_MS = 24 * 60 * 60 * 1000
-const isRecent = (time: string | null): boolean => time !== null && Date.now() - Date.parse(time) < DAY_MS
+const isRecent = (time: string | null): boolean =>
+  time !== null && Date.now() + clockOffset.get() - Date.parse(time) < DAY_MS
 
 /** Returns the federations that have spent their privacy budget, so that they cannot start private rounds. */
 const useSpentBudgets = (enabled: boolean): readonly Item[] => {
@@ -36,7 +40,60 @@ const useSpentBudgets = (enabled: boolean): readonly Item[] => {
   })
 }
 
-/** What failed or needs attention, with reasons: jobs, rounds, paused rollouts, approvals, and spent privacy budgets. */
+type Rollouts = ResponseOf<'/api/v1/rollouts'>['rollouts']
+
+const rolloutItem = (rollout: Rollouts[number], reason: string, time: string | null): Item => ({
+  key: rollout.rollout_id,
+  href: `/delivery/rollouts/${rollout.model_id}/${rollout.rollout_id}`,
+  state: rollout.status,
+  name: `Rollout of ${rollout.model_name ?? 'a model'} ${rollout.version}`,
+  reason,
+  time,
+})
+
+/** Returns the rollouts that the service rolled back lately, not those that people rolled back. */
+const useRolledBack = (enabled: boolean): Rollouts => {
+  const { data } = useApi(...ROLLED_BACK, { enabled })
+  const withReason = (data?.rollouts ?? []).filter(({ reason, ended_at }) => reason !== null && isRecent(ended_at))
+  const recent = withReason.slice(0, MAX_FAILURES)
+  const histories = useApiAll(
+    '/api/v1/models/{model_id}/rollouts/{rollout_id}/history',
+    recent.map(({ model_id, rollout_id }) => ({ path: { model_id, rollout_id }, query: { limit: 1000 } })),
+  )
+  return recent.filter((_, index) => histories[index]?.events.some(isAutomatic))
+}
+
+const isAutomatic = ({ event, actor }: { readonly event: string; readonly actor: string | null }): boolean =>
+  event === 'rollback' && actor === null
+
+/** Returns the paused rollouts, and the rollouts and deployments that were withdrawn, with the reason. */
+const useDelivery = (enabled: boolean): readonly Item[] => {
+  const paused = useApi(...PAUSED_ROLLOUTS, { enabled })
+  const rolledBack = useRolledBack(enabled)
+  const deployments = useApi(...DEPLOYMENTS, { enabled })
+  return [
+    ...(paused.data?.rollouts ?? []).map((rollout) =>
+      rolloutItem(
+        rollout,
+        rollout.reason ?? `Paused at ${rollout.percentage}%; it is waiting to be resumed.`,
+        rollout.updated_at,
+      ),
+    ),
+    ...rolledBack.map((rollout) => rolloutItem(rollout, rollout.reason ?? '', rollout.ended_at)),
+    ...(deployments.data?.deployments ?? [])
+      .filter(({ status, ended_at }) => status === 'failed' && isRecent(ended_at))
+      .map(({ deployment_id, model_name, model_version, reason, ended_at }) => ({
+        key: deployment_id,
+        href: `/delivery/deployments/${deployment_id}`,
+        state: 'failed',
+        name: `Deployment of ${model_name} ${model_version}`,
+        reason: reason ?? '',
+        time: ended_at,
+      })),
+  ]
+}
+
+/** What failed or needs attention, with reasons: jobs, rounds, delivery, approvals, and spent privacy budgets. */
 export const Attention = ({ training, models }: Seen) => {
   const jobs = useApi(...JOBS, { enabled: training })
   const rounds = useApi(...ROUNDS, { enabled: training })
@@ -44,6 +101,7 @@ export const Attention = ({ training, models }: Seen) => {
   const approvals = useApi(...APPROVALS, { enabled: models })
   const waiting = (jobs.data?.jobs ?? []).filter((job) => job.status === 'running' && job.waiting_for !== null)
   const budgets = useSpentBudgets(training)
+  const delivery = useDelivery(models)
   const items: readonly Item[] = [
     ...budgets,
     ...(approvals.data?.approvals ?? []).map((approval) => ({
@@ -54,14 +112,7 @@ export const Attention = ({ training, models }: Seen) => {
       reason: 'An admin other than the requester must approve or reject it.',
       time: approval.requested_at,
     })),
-    ...(paused.data?.rollouts ?? []).map((rollout) => ({
-      key: rollout.rollout_id,
-      href: `/delivery/rollouts/${rollout.model_id}/${rollout.rollout_id}`,
-      state: 'paused',
-      name: `Rollout of ${rollout.model_name ?? 'a model'} ${rollout.version}`,
-      reason: rollout.reason ?? `Paused at ${rollout.percentage}%; it is waiting to be resumed.`,
-      time: rollout.updated_at,
-    })),
+    ...delivery,
     ...waiting.map((job) => ({
       key: job.id,
       href: `/training/jobs/${job.id}`,
@@ -82,7 +133,7 @@ export const Attention = ({ training, models }: Seen) => {
       })),
     ...(rounds.data?.rounds ?? [])
       .filter((round) => round.status === 'failed' && isRecent(round.ended_at ?? round.created_at))
-      .slice(0, 8)
+      .slice(0, MAX_FAILURES)
       .map((round) => ({
         key: round.id,
         href: `/training/rounds/${round.id}`,
@@ -98,8 +149,8 @@ export const Attention = ({ training, models }: Seen) => {
         {() =>
           items.length === 0 ? (
             <Empty title="Nothing needs attention">
-              Failed jobs and rounds, paused rollouts, requests for approval, and spent privacy budgets appear here,
-              with the reason.
+              Failed jobs, rounds, and deployments, paused and rolled-back rollouts, requests for approval, and spent
+              privacy budgets appear here, with the reason.
             </Empty>
           ) : (
             <ul className={styles.items}>

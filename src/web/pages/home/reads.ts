@@ -10,6 +10,8 @@ export const ROUNDS = ['/api/v1/training/rounds', { query: { limit: 50 } }] as c
 export const FEDERATIONS = ['/api/v1/federations', { query: { limit: 20 } }] as const
 export const PAUSED_ROLLOUTS = ['/api/v1/rollouts', { query: { status: 'paused', limit: 20 } }] as const
 export const ACTIVE_ROLLOUTS = ['/api/v1/rollouts', { query: { status: 'active', limit: 20 } }] as const
+export const ROLLED_BACK = ['/api/v1/rollouts', { query: { status: 'rolled_back', limit: 100 } }] as const
+export const DEPLOYMENTS = ['/api/v1/deployments', { query: { limit: 100 } }] as const
 export const APPROVALS = ['/api/v1/approvals', { query: { status: 'pending', limit: 20 } }] as const
 export const EXPERIMENTS = ['/api/v1/experiments', { query: { status: 'running', limit: 20 } }] as const
 export const MODELS = ['/api/v1/models', { query: { limit: 10, round_models: false } }] as const
@@ -28,6 +30,8 @@ export const preload = (may: (scope: Scope) => boolean): void => {
   }
   if (may('models:read')) {
     prefetch(...PAUSED_ROLLOUTS)
+    prefetch(...ROLLED_BACK)
+    prefetch(...DEPLOYMENTS)
     prefetch(...APPROVALS)
     prefetch(...ACTIVE_ROLLOUTS)
     prefetch(...EXPERIMENTS)

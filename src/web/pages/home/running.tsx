@@ -5,7 +5,7 @@ import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import { plural } from '../../text/format.ts'
 import styles from './home.module.css'
-import { ACTIVE_ROLLOUTS, EXPERIMENTS, ROUNDS, RUNNING_JOBS, type Seen } from './reads.ts'
+import { ACTIVE_ROLLOUTS, DEPLOYMENTS, EXPERIMENTS, ROUNDS, RUNNING_JOBS, type Seen } from './reads.ts'
 
 const Jobs = ({ jobs }: { readonly jobs: ResponseOf<'/api/v1/training/jobs'>['jobs'] }) =>
   jobs.map((job) => (
@@ -23,23 +23,41 @@ const Jobs = ({ jobs }: { readonly jobs: ResponseOf<'/api/v1/training/jobs'>['jo
     </li>
   ))
 
+const Deployments = ({ started }: { readonly started: ResponseOf<'/api/v1/deployments'>['deployments'] }) =>
+  started.map(({ deployment_id, model_name, model_version, status, activated_count, target_count }) => (
+    <li key={deployment_id}>
+      <span className={styles.line}>
+        <Badge state={status} tone="busy" />
+        <Link href={`/delivery/deployments/${deployment_id}`}>{`Deployment of ${model_name} ${model_version}`}</Link>
+      </span>
+      <Meter
+        label="Activated targets"
+        value={activated_count}
+        max={target_count}
+        text={`${activated_count} of ${plural(target_count, 'target')} activated`}
+      />
+    </li>
+  ))
+
 /** Training in progress, and versions being delivered. */
 export const Running = ({ training, models }: Seen) => {
   const jobs = useApi(...RUNNING_JOBS, { enabled: training })
   const rounds = useApi(...ROUNDS, { enabled: training })
   const rollouts = useApi(...ACTIVE_ROLLOUTS, { enabled: models })
+  const deployments = useApi(...DEPLOYMENTS, { enabled: models })
   const experiments = useApi(...EXPERIMENTS, { enabled: models })
   const alone = (rounds.data?.rounds ?? []).filter(
     ({ status, job_id }) => job_id === undefined && (status === 'active' || status === 'aggregating'),
   )
   const running = jobs.data?.jobs ?? []
   const active = rollouts.data?.rollouts ?? []
+  const started = (deployments.data?.deployments ?? []).filter(({ status }) => status === 'started')
   const compared = experiments.data?.experiments ?? []
   return (
     <Panel title="Running now">
       <Loaded<unknown> query={training ? jobs : rollouts}>
         {() =>
-          running.length + alone.length + active.length + compared.length === 0 ? (
+          running.length + alone.length + active.length + started.length + compared.length === 0 ? (
             <Empty title="Nothing is running" command="svc train start my-model --rounds 10">
               Start a training job:
             </Empty>
@@ -76,6 +94,7 @@ export const Running = ({ training, models }: Seen) => {
                   />
                 </li>
               ))}
+              <Deployments started={started} />
               {compared.map(({ id, name, status, variants, primary_metric }) => (
                 <li key={id}>
                   <span className={styles.line}>

@@ -39,7 +39,7 @@ export const DeploymentForm = ({
   const [strategy, setStrategy] = useState<Strategy>('canary')
   const [percentage, setPercentage] = useState(100)
   const [group, setGroup] = useState('')
-  const groups = useGroupOptions()
+  const groups = useGroupOptions(model.org_id)
   const target = { model_name: model.id, model_version: version, ...(group !== '' && { group }) }
   const prepared = usePrepared(target)
   const error = useLastError(prepared)

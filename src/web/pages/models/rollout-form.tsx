@@ -74,7 +74,7 @@ export const RolloutForm = ({
   const [minutes, setMinutes] = useState(60)
   const [group, setGroup] = useState('')
   const [automatic, setAutomatic] = useState(false)
-  const groups = useGroupOptions()
+  const groups = useGroupOptions(model.org_id)
   const requested = {
     version,
     rollout_percentage: first,

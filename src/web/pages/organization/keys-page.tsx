@@ -49,9 +49,9 @@ const columnsOf = (now: Date): readonly Column<Key>[] => [
   {
     name: 'Actions',
     cell: (key) =>
-      ['active', 'replaced'].includes(stateOf(key, now)) && (
+      key.revoked_at === null && (
         <Actions>
-          {key.kind !== 'device' && key.replaced_by === null && (
+          {key.kind !== 'device' && stateOf(key, now) === 'active' && (
             <DialogButton
               aria-label={`Rotate ${key.name}`}
               dialog={(close) => <RotateKey apiKey={key} onMade={showKey} onClose={close} />}

@@ -1,4 +1,5 @@
 import { errorMessage } from '../../../domain/error-message.ts'
+import { isStep } from '../../url/hrefs.ts'
 import type { Operation } from './document.ts'
 
 /** The typed inputs of an operation: parameters by name, and a JSON body or form fields as text. */
@@ -8,11 +9,11 @@ export interface Inputs {
   readonly body: string
 }
 
-/** Returns the path with its parameters. Missing ones become `<name>` if `placeholders` is true, and stay `{name}` if not. */
+/** Returns the path with its parameters. Missing ones, also `.` and `..`, become `<name>` if `placeholders` is true, and stay `{name}` if not. */
 export const pathOf = ({ path, parameters }: Operation, inputs: Inputs, placeholders: boolean): string => {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = inputs.parameters[name] ?? ''
-    if (value !== '') return encodeURIComponent(value)
+    if (value !== '' && !isStep(value)) return encodeURIComponent(value)
     return placeholders ? `<${name}>` : `{${name}}`
   })
   const query = new URLSearchParams(
@@ -30,9 +31,14 @@ export const headersOf = ({ parameters }: Operation, inputs: Inputs): readonly (
     return place === 'header' && value !== '' ? [[name, value] as const] : []
   })
 
-/** Returns the names of required parameters that are empty. */
+/** Returns the names of required parameters that are empty, or that a path cannot contain. */
 export const missingIn = ({ parameters }: Operation, inputs: Inputs): readonly string[] =>
-  parameters.filter(({ name, required }) => required && !inputs.parameters[name]).map(({ name }) => name)
+  parameters
+    .filter(({ name, in: place, required }) => {
+      const value = inputs.parameters[name] ?? ''
+      return (required && value === '') || (place === 'path' && isStep(value))
+    })
+    .map(({ name }) => name)
 
 export const isForm = ({ body }: Operation): boolean => body?.type === 'multipart/form-data'
 export const isJson = ({ body }: Operation): boolean => body?.type === 'application/json'

@@ -42,6 +42,9 @@ describe('a call', () => {
     const download = operation('downloadVersion')
     expect(pathOf(download, inputs, true)).toBe('/api/v1/models/a%2Fb/versions/<version>/download')
     expect(missingIn(download, inputs)).toEqual(['version'])
+    const steps = { parameters: { model_id: '..', version: '.' }, body: '' }
+    expect(pathOf(download, steps, false)).toBe('/api/v1/models/{model_id}/versions/{version}/download')
+    expect(missingIn(download, steps)).toEqual(['model_id', 'version'])
     const found = { parameters: { q: 'a b', limit: '5' }, body: '' }
     expect(pathOf(operation('searchDevices'), found, true)).toBe('/api/v1/fleet/devices?q=a+b&limit=5')
     const model = operation('createModel')

@@ -68,7 +68,7 @@ const Overview = ({ job, rounds, total }: JobWithRounds) => {
   )
 }
 
-const Rounds = ({ rounds, total }: Omit<JobWithRounds, 'job'>) => (
+const Rounds = ({ job, rounds, total }: JobWithRounds) => (
   <TablePanel
     title="Rounds"
     label="Rounds of this job"
@@ -76,7 +76,13 @@ const Rounds = ({ rounds, total }: Omit<JobWithRounds, 'job'>) => (
     columns={JOB_ROUND_COLUMNS}
     rows={rounds}
     rowKey="id"
-    empty={<Empty title="No round has started yet">The first one starts when enough devices are active.</Empty>}
+    empty={
+      job.ended_at === null ? (
+        <Empty title="No round has started yet">The first one starts when enough devices are active.</Empty>
+      ) : (
+        <Empty title="No round was started" />
+      )
+    }
   />
 )
 
@@ -112,7 +118,7 @@ export const JobPage = ({ jobId }: { readonly jobId: string }) => {
             )}
             <JobCurves job={loaded} rounds={newestFirst} />
             <Overview job={loaded} rounds={newestFirst} total={total} />
-            <Rounds rounds={newestFirst} total={total} />
+            <Rounds job={loaded} rounds={newestFirst} total={total} />
           </>
         )}
       </Loaded>

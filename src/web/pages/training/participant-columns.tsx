@@ -15,7 +15,7 @@ export interface Row {
 }
 
 /** Time from selection to fetching the model, and from there to the report, as shares of the round. */
-const stretchesOf = ({ participant }: Row, start: Date, end: Date): readonly Stretch[] => {
+const stretchesOf = ({ participant }: Row, start: Date, end: Date, isOver: boolean): readonly Stretch[] => {
   const whole = Math.max(1, end.getTime() - start.getTime())
   const share = (time: string): number => Math.min(1, Math.max(0, (Date.parse(time) - start.getTime()) / whole))
   const from = share(participant.selected_at)
@@ -25,13 +25,21 @@ const stretchesOf = ({ participant }: Row, start: Date, end: Date): readonly Str
   if (fetched === null) return [{ from, to: until, tone: reported === null ? 'idle' : toneOf(participant.state) }]
   return [
     { from, to: share(fetched), tone: 'idle' },
-    { from: share(fetched), to: until, tone: reported === null ? 'busy' : toneOf(participant.state) },
+    {
+      from: share(fetched),
+      to: until,
+      tone: reported === null ? (isOver ? 'idle' : 'busy') : toneOf(participant.state),
+    },
   ]
 }
 
-const timesOf = ({ participant }: Row): string => {
+const timesOf = ({ participant }: Row, isOver: boolean): string => {
   const since = (time: string | null): string =>
-    time === null ? 'not yet' : `after ${duration(Date.parse(time) - Date.parse(participant.selected_at))}`
+    time === null
+      ? isOver
+        ? 'never'
+        : 'not yet'
+      : `after ${duration(Date.parse(time) - Date.parse(participant.selected_at))}`
   return `Model fetched: ${since(participant.model_fetched_at)}; reported: ${since(participant.reported_at)}`
 }
 
@@ -48,6 +56,7 @@ const Norm = ({ row }: { readonly row: Row }) =>
 export const participantColumns = (
   start: Date,
   end: Date,
+  isOver: boolean,
   isOthers: (orgId: string | null) => boolean,
 ): readonly Column<Row>[] => [
   {
@@ -56,7 +65,10 @@ export const participantColumns = (
       isOthers(org_id) ? name : <Link href={deviceHref(name, org_id)}>{name}</Link>,
   },
   { name: 'State', cell: ({ participant }) => <Badge state={participant.state} /> },
-  { name: 'Timeline', cell: (row) => <Span label={timesOf(row)} stretches={stretchesOf(row, start, end)} /> },
+  {
+    name: 'Timeline',
+    cell: (row) => <Span label={timesOf(row, isOver)} stretches={stretchesOf(row, start, end, isOver)} />,
+  },
   { name: 'Samples', number: true, cell: ({ update }) => count(update?.num_samples) },
   { name: 'Loss', number: true, cell: ({ update }) => measure(update?.local_loss) },
   { name: 'Accuracy', number: true, cell: ({ update }) => percent(update?.local_accuracy) },

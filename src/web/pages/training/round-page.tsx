@@ -132,8 +132,9 @@ const Participants = ({ round }: { readonly round: Round }) => {
     const far = outliers(list.map(({ update }) => update?.norm ?? null))
     return list.map((row, index) => ({ ...row, isOutlier: far[index] ?? false }))
   }, [participants.data, updates.data])
+  const isOver = round.ended_at !== null
   const end = round.ended_at === null ? now : new Date(round.ended_at)
-  const columns = participantColumns(new Date(round.started_at ?? round.created_at), end, isOthers)
+  const columns = participantColumns(new Date(round.started_at ?? round.created_at), end, isOver, isOthers)
   const total = participants.data?.total ?? 0
   return (
     <Loaded query={participants}>
@@ -145,7 +146,11 @@ const Participants = ({ round }: { readonly round: Round }) => {
           rows={rows}
           rowKey={({ participant }) => participant.device_id}
           empty={
-            <Empty title="No participants yet">The round selects its participants from the eligible devices.</Empty>
+            isOver ? (
+              <Empty title="No participants">The round ended without any.</Empty>
+            ) : (
+              <Empty title="No participants yet">The round selects its participants from the eligible devices.</Empty>
+            )
           }
         />
       )}

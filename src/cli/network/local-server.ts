@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { superviseProgram } from '../../inference/engines/proxied/supervised-program.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
-import { type RunningServer, serverAt } from './running-server.ts'
+import { NoResponse, type RunningServer, serverAt } from './running-server.ts'
 
 /** A server: either already running, or started by svc and stopped with it. */
 export interface LocalServer extends RunningServer {
@@ -16,6 +16,11 @@ const PROBE_MS = 150
 const READY_WITHIN_MS = 300_000
 
 const MAIN = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../main.ts' : '../main.js', import.meta.url))
+
+const nullIfNoResponse = (error: unknown): null => {
+  if (error instanceof NoResponse) return null
+  throw error
+}
 
 /** Starts `svc serve` as a child process that always exits with svc. @throws Failure with its output */
 export const startServer = async (
@@ -47,7 +52,7 @@ export const startServer = async (
   try {
     while (!ended && performance.now() < deadline) {
       io.signal?.throwIfAborted()
-      const found = await serverAt(url, { io })
+      const found = await serverAt(url, { io }).catch(nullIfNoResponse)
       if (found !== null && !ended) return { ...found, stop: program.stop }
       await Promise.race([sleep(PROBE_MS), program.ended])
     }

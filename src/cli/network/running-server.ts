@@ -15,6 +15,9 @@ export interface RunningServer {
 /** The key for inference servers, used by `svc serve` and its clients. */
 export const serverKey = (env: Io['env']): string | null => env.SERVICE_SERVER_KEY || null
 
+/** The connection failed or timed out, which may pass while a server starts. */
+export class NoResponse extends Failure {}
+
 const TIMEOUT_MS = 5000
 
 const namesIn = (body: unknown): readonly string[] | null => {
@@ -41,7 +44,7 @@ export const serverAt = async (url: string, { io }: Pick<Session, 'io'>): Promis
     signal?.throwIfAborted()
     const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
     if (code === 'ECONNREFUSED') return null
-    throw new Failure(`There is no inference server at ${url}: ${code ?? (error as Error).message}.`, {
+    throw new NoResponse(`There is no inference server at ${url}: ${code ?? (error as Error).message}.`, {
       advice: 'Choose another address or port.',
     })
   }

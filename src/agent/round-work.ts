@@ -197,7 +197,8 @@ export const describeRound = ({ plan, report, globalModel }: RoundResult): strin
  * Takes part in one round: plan, model, training, update. Everything is kept in the round's folder until it is submitted, so
  * that calling this again after a crash or a long outage continues where it stopped. Failures of this device are reported to
  * the service, so that the round does not wait for it.
- * @throws NotNeeded, which is no failure, if the round closed with enough updates of others; any error; after a transient one (`isTransient`) or a refused key, the round may be worth another try
+ * @throws NotNeeded, which is no failure, if the round closed with enough updates of others; any error; after a transient one
+ *   (`isTransient`) or a refused key, the round may be worth another try
  */
 export const workOnRound = async (roundId: string, context: RoundContext): Promise<RoundResult> => {
   const { device, roundsFolder, signal } = context

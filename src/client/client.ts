@@ -1,5 +1,6 @@
 import createFetchClient, { type Client, type ClientOptions } from 'openapi-fetch'
 import { badRequest } from '../domain/errors.ts'
+import { isPathSegment } from '../domain/path-segment.ts'
 import type { components, paths } from './api.gen.ts'
 
 export type { components, paths } from './api.gen.ts'
@@ -15,14 +16,11 @@ export interface ClientSettings extends Pick<ClientOptions, 'fetch'> {
 
 export type ApiClient = Client<paths>
 
-/**
- * Replaces each `{name}` by its encoded value. @throws bad_request for values that would address another object: '', and '.' and
- * '..', which URLs resolve as path segments, percent-encoded or not
- */
+/** Replaces each `{name}` by its encoded value. @throws bad_request for values that would address another object */
 export const fillPath = (path: string, values: Readonly<Record<string, unknown>>): string =>
   path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = String(values[name] ?? '')
-    if (/^\.{0,2}$/.test(value)) throw badRequest(`${name} must be a name or an id, not '${value}'.`)
+    if (!isPathSegment(value)) throw badRequest(`${name} must be a name or an id, not '${value}'.`)
     return encodeURIComponent(value)
   })
 

@@ -4,7 +4,7 @@ import { InferenceError } from '../errors.ts'
 import type { Admissions } from '../runtime/queue/admission.ts'
 import type { SchemaCompiler } from '../structured-output/schema-compiler.ts'
 import type { AvailableModels } from './available-models.ts'
-import type { ChoiceEvent } from './chat-run.ts'
+import type { ChoiceEvent } from './choices.ts'
 import type { Tally } from './replies.ts'
 
 const FIRST_TOKEN_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]

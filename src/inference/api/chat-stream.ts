@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { InferenceError } from '../errors.ts'
 import type { ChatMeter } from './chat-metrics.ts'
-import type { ChoiceEvent } from './chat-run.ts'
+import type { ChoiceEvent } from './choices.ts'
 import { logFailure, toClientError } from './error-responses.ts'
 import { accelerationHeaders, addEvent, NOTHING, type Tally } from './replies.ts'
 

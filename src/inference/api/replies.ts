@@ -1,5 +1,5 @@
 import type { ChatEvent, Finished } from '../engines/engine.ts'
-import type { ChoiceEvent } from './chat-run.ts'
+import type { ChoiceEvent } from './choices.ts'
 
 /** What a request used, over all of its choices. */
 export interface Tally {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Speculation } from '../engines/engine.ts'
 import { chatFrames, presentUsage } from './chat.routes.ts'
-import type { ChoiceEvent } from './chat-run.ts'
+import type { ChoiceEvent } from './choices.ts'
 import { accelerationHeaders, addEvent, NOTHING } from './replies.ts'
 
 const started = (index: number, promptTokens: number, cachedTokens: number): ChoiceEvent => ({

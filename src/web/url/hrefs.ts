@@ -1,12 +1,11 @@
-/** Browsers treat these as path steps, even if they are encoded. */
-export const isStep = (name: string): boolean => name === '.' || name === '..'
+import { isPathSegment } from '../../domain/path-segment.ts'
 
 /**
  * Returns the page of a device. Organizations may use the same names, so the address includes the organization if known. A name
  * that cannot be in a path becomes a search.
  */
 export const deviceHref = (deviceId: string, orgId: string | null = null): string => {
-  if (isStep(deviceId)) return `/devices?q=${deviceId}`
+  if (!isPathSegment(deviceId)) return `/devices?q=${deviceId}`
   return `/devices/${encodeURIComponent(deviceId)}${orgId === null ? '' : `?org=${encodeURIComponent(orgId)}`}`
 }
 

@@ -180,7 +180,8 @@ const sendUdp = async (message: Message, allowPrivate: boolean): Promise<Outcome
 }
 
 /**
- * Sends once, within ten seconds, or within `leftMs`, the rest of `MAX_SENDING_MS`, if that is less. Never throws: the outcome contains the error.
+ * Sends once, within ten seconds, or within `leftMs`, the rest of `MAX_SENDING_MS`, if that is less. Never throws: the outcome
+ * contains the error.
  * @param stopped lasts as long as the service; a signal derived from it would leave a reference in it for every message
  */
 export const send = async (

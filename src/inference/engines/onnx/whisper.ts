@@ -8,7 +8,7 @@ import { countIn, invalidModel, type JsonObject, readObject } from './model-json
 import { createRun, preambleLength, type WhisperRun, type WhisperTokens } from './whisper-rules.ts'
 import { segmentsOf } from './whisper-segments.ts'
 
-export interface Listener {
+export interface Transcriber {
   readonly windowSamples: number
   readonly contextTokens: number
   /** @throws InferenceError invalid_request for a language that the model does not know */
@@ -65,7 +65,7 @@ const assertKnown = ({ languages }: WhisperTokens, language: string | null): voi
   )
 }
 
-export const openTranscriber = async (loading: Loading): Promise<Listener> => {
+export const openTranscriber = async (loading: Loading): Promise<Transcriber> => {
   const { transformers, model } = loading
   const tokens = tokensIn(await readObject(join(model.folder, 'generation_config.json')))
   const sound = await readObject(join(model.folder, 'preprocessor_config.json'))

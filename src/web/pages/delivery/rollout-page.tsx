@@ -103,7 +103,7 @@ const Body = ({ rollout }: { readonly rollout: Rollout }) => {
     <>
       {rollout.warnings.length > 0 && (
         <Panel title="Attention">
-          <Warnings texts={rollout.warnings} show={(text) => <WarningText text={text} modelId={rollout.model_id} />} />
+          <Warnings texts={rollout.warnings} show={(text) => <WarningText text={text} />} />
         </Panel>
       )}
       <Panel title="Stages">

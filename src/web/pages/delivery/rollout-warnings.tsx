@@ -1,24 +1,21 @@
-import { Fragment } from 'react'
 import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
 
 const ID = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/
+const MAX_EXPERIMENTS = 1000
 
-const ExperimentLink = ({ id }: { readonly id: string }) => {
-  const experiment = useApi('/api/v1/experiments/{experiment_id}', { path: { experiment_id: id } })
-  return <Link href={`/experiments/${id}`}>{experiment.data?.name ?? id}</Link>
-}
-
-/** The service's warning about a rollout. It names other plans by their ids, each warning those of one kind: they become links. */
-export const WarningText = ({ text, modelId }: { readonly text: string; readonly modelId: string }) =>
-  text.split(ID).map((part, index) => {
-    // biome-ignore lint/suspicious/noArrayIndexKey: the same words may be between two ids
-    if (!ID.test(part)) return <Fragment key={index}>{part}</Fragment>
-    if (text.startsWith('Running experiments')) return <ExperimentLink key={part} id={part} />
-    const area = text.startsWith('Unfinished deployments') ? 'deployments' : `rollouts/${modelId}`
-    return (
-      <Link key={part} href={`/delivery/${area}/${part}`}>
-        {part}
+/** The service's warning about a rollout, with the names of the running experiments whose ids are in it. */
+export const WarningText = ({ text }: { readonly text: string }) => {
+  const query = { status: 'running', limit: MAX_EXPERIMENTS } as const
+  const running = useApi('/api/v1/experiments', { query }, { enabled: ID.test(text) })
+  return text.split(ID).map((part) => {
+    const found = running.data?.experiments.find(({ id }) => id === part)
+    return found === undefined ? (
+      part
+    ) : (
+      <Link key={part} href={`/experiments/${part}`}>
+        {found.name}
       </Link>
     )
   })
+}

@@ -1,5 +1,5 @@
 import { errorMessage } from '../../../domain/error-message.ts'
-import { isStep } from '../../url/hrefs.ts'
+import { isPathSegment } from '../../../domain/path-segment.ts'
 import type { Operation } from './document.ts'
 
 /** The typed inputs of an operation: parameters by name, and a JSON body or form fields as text. */
@@ -9,11 +9,14 @@ export interface Inputs {
   readonly body: string
 }
 
-/** Returns the path with its parameters. Missing ones, also `.` and `..`, become `<name>` if `placeholders` is true, and stay `{name}` if not. */
+/**
+ * Returns the path with its parameters. Those that are missing, or that a path cannot contain, become `<name>` if `placeholders`
+ * is true, and stay `{name}` if not.
+ */
 export const pathOf = ({ path, parameters }: Operation, inputs: Inputs, placeholders: boolean): string => {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = inputs.parameters[name] ?? ''
-    if (value !== '' && !isStep(value)) return encodeURIComponent(value)
+    if (isPathSegment(value)) return encodeURIComponent(value)
     return placeholders ? `<${name}>` : `{${name}}`
   })
   const query = new URLSearchParams(
@@ -36,7 +39,7 @@ export const missingIn = ({ parameters }: Operation, inputs: Inputs): readonly s
   parameters
     .filter(({ name, in: place, required }) => {
       const value = inputs.parameters[name] ?? ''
-      return (required && value === '') || (place === 'path' && isStep(value))
+      return place === 'path' ? !isPathSegment(value) : required && value === ''
     })
     .map(({ name }) => name)
 

@@ -1,0 +1,91 @@
+import { randomInt } from 'node:crypto'
+import type { ChatEvent, ChatMessage, ChatRequest, Engine } from '../engines/engine.ts'
+import type { Slot } from '../runtime/queue/admission.ts'
+import type { ChatCompletionRequest } from './chat.schema.ts'
+
+const MAX_SEED = 2 ** 32 - 1
+/** 2^32 divided by the golden ratio. It is odd, so that up to 2^32 choices get different seeds. */
+const SEED_STEP = 0x9e3779b9
+
+/** Returns the seed of one choice; the first gets the requested one. Never 2^32 - 1, which llama.cpp reads as "random". */
+const seedOf = (base: number, choice: number): number => {
+  const seed = Number((BigInt(base) + BigInt(choice) * BigInt(SEED_STEP)) & 0xffffffffn)
+  return seed === MAX_SEED ? seed >>> 1 : seed
+}
+
+/** Returns the requests of the choices, which differ in their seeds. */
+export const requestsOf = (
+  request: ChatCompletionRequest,
+  constraint: Pick<ChatRequest, 'responseFormat' | 'toolUse'>,
+  messages: readonly ChatMessage[],
+  engine: Engine,
+): ChatRequest[] => {
+  const { maxTokens, temperature, topP, stop } = request
+  const { contextTokens } = engine.model
+  const base = request.seed ?? randomInt(MAX_SEED)
+  return Array.from({ length: request.choices }, (_, choice) => ({
+    messages,
+    maxTokens: maxTokens === null || contextTokens === 0 ? maxTokens : Math.min(maxTokens, contextTokens),
+    temperature,
+    topP,
+    seed: seedOf(base, choice),
+    stop,
+    ...constraint,
+  }))
+}
+
+export interface ChoiceEvent {
+  readonly index: number
+  readonly event: ChatEvent
+}
+
+interface Step {
+  readonly index: number
+  readonly result: IteratorResult<ChatEvent>
+}
+
+async function* runInSlot(
+  engine: Engine,
+  request: ChatRequest,
+  slot: Promise<Slot>,
+  signal: AbortSignal,
+): AsyncGenerator<ChatEvent> {
+  const held = await slot
+  try {
+    yield* engine.chat!(request, signal)
+  } finally {
+    held.release()
+  }
+}
+
+/**
+ * Runs the choices of one request in parallel, each as soon as its slot is free, and yields their events as they occur. The
+ * engine may run ahead of the reader: its events then wait in a queue, which the context length limits. If one choice fails or
+ * reading ends early, all choices end and release their slots. `ending` aborts `end`, the signal of the slot requests, so that
+ * a choice still in the queue does not wait for a slot that another request holds.
+ */
+export async function* runChoices(
+  engine: Engine,
+  requests: readonly ChatRequest[],
+  slots: readonly Promise<Slot>[],
+  { ending, end }: { readonly ending: AbortController; readonly end: AbortSignal },
+): AsyncGenerator<ChoiceEvent> {
+  const runs = requests.map((request, index) => runInSlot(engine, request, slots[index]!, end))
+  const step = async (index: number): Promise<Step> => ({ index, result: await runs[index]!.next() })
+  const steps = new Map(runs.map((_, index) => [index, step(index)]))
+  try {
+    while (steps.size > 0) {
+      const { index, result } = await Promise.race(steps.values())
+      if (result.done) {
+        steps.delete(index)
+        continue
+      }
+      yield { index, event: result.value }
+      steps.set(index, step(index))
+    }
+  } finally {
+    ending.abort()
+    await Promise.allSettled(steps.values())
+    await Promise.allSettled(runs.map((run) => run.return(undefined)))
+  }
+}

@@ -36,8 +36,8 @@ export interface World {
   /** Sends any request, well-formed or not. A plain object is sent as JSON. */
   request(method: string, path: string, options?: RequestOptions): Promise<TestResponse>
   register(deviceId: string, fields?: object): Promise<TestDevice>
-  /** Restarts the service on the same data, optionally with changed settings. */
-  restart(changed?: Partial<Config>): Promise<void>
+  /** Restarts the service on the same data, optionally with changed settings, and after this time. */
+  restart(changed?: Partial<Config>, seconds?: number): Promise<void>
 }
 
 export interface RequestOptions {
@@ -137,9 +137,10 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
       const registered = body as { id: string; api_key: string }
       return { id: registered.id, deviceId, key: registered.api_key }
     },
-    async restart(changed = {}) {
+    async restart(changed = {}, seconds = 0) {
       if (!durable) throw new Error('Only a durable world can be restarted.')
       await service.close()
+      time += seconds * 1000
       config = { ...config, ...changed }
       ;({ service, baseUrl } = await start())
     },

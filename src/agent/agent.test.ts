@@ -113,9 +113,9 @@ test('two agents train a model on their own data in two rounds, the second start
   expect(end).toMatchObject({ status: 'completed', participated_devices: 2, completed_devices: 2, failed_devices: 0 })
   await Promise.all(agents.map((agent) => agent.ended))
   for (const { results, stateDir } of agents) {
-    expect(results.map(({ plan, report }) => [plan.roundId, report.numSamples, report.localAccuracy])).toEqual([
-      [first.id, 36, 1],
-      [second.id, 36, 1],
+    expect(results.map(({ roundNumber, report }) => [roundNumber, report.numSamples, report.localAccuracy])).toEqual([
+      [first.round_number, 36, 1],
+      [second.round_number, 36, 1],
     ])
     expect(results.map(({ globalModel }) => globalModel?.accuracy)).toEqual([undefined, 1])
     const [folder] = await readdir(join(stateDir, 'devices'))

@@ -12,10 +12,9 @@ import type { Measure } from './delivery/activation.ts'
 import { type Deliveries, startDeliveries } from './delivery/deliveries.ts'
 import type { ModelHook } from './delivery/model-hook.ts'
 import { workOnEvaluation } from './evaluation-work.ts'
-import { withHeartbeats } from './heartbeats.ts'
+import { metricsOf, withHeartbeats } from './heartbeats.ts'
 import { createRenewal, isDeviceUnknown, isKeyRefused, signIn } from './registration.ts'
 import { describeRound, type RoundContext, type RoundResult, workOnRound } from './round-work.ts'
-import { systemMetrics } from './system-metrics.ts'
 
 export interface AgentOptions {
   /** For example http://127.0.0.1:8000, without /api/v1. */
@@ -61,15 +60,6 @@ const SIGN_OFF_MS = 3000
 const RESTATE_SECONDS = 1800
 /** After news the next heartbeat follows soon, because more news may come, but never at once, whatever the service answers. */
 const AFTER_NEWS_MS = 500
-
-const metricsOf = (latest: RoundResult | null) => ({
-  ...systemMetrics(),
-  ...(latest?.globalModel && {
-    round_number: latest.plan.roundNumber,
-    global_model_loss: latest.globalModel.loss,
-    global_model_accuracy: latest.globalModel.accuracy,
-  }),
-})
 
 /** Measures a delivered version with the trainer; null if it cannot read it. */
 const measureWith = ({ evaluate }: AgentTrainer): Measure | null =>
@@ -177,31 +167,11 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
     return null
   }
 
-  const serveWithDeliveries = async (device: Device): Promise<Device | null> => {
-    const trainer = options.trainer(device.deviceId)
-    const over = new AbortController()
-    const deliveries = await startDeliveries({
-      modelsFolder,
-      device,
-      apiKey: options.apiKey ?? (await state.load())?.apiKey ?? '',
-      hook: options.hook ?? null,
-      measure: measureWith(trainer),
-      restateSeconds: options.restateSeconds ?? RESTATE_SECONDS,
-      signal: anySignal(signal, over.signal),
-      log,
-    })
-    try {
-      return await serve({ device, trainer, deliveries })
-    } finally {
-      over.abort(new Error('The agent is stopping.'))
-      await deliveries.ended
-    }
-  }
-
-  const signInWhenPossible = async (): Promise<Device> => {
+  /** Tries again after transient errors. */
+  const whenPossible = async <Value>(attempt: () => Promise<Value>): Promise<Value> => {
     for (;;) {
       try {
-        return await signIn(registration)
+        return await attempt()
       } catch (error) {
         signal.throwIfAborted()
         if (!isTransient(error)) throw error
@@ -211,11 +181,30 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
     }
   }
 
+  const serveWithDeliveries = async (device: Device): Promise<Device | null> => {
+    const trainer = options.trainer(device.deviceId)
+    const over = new AbortController()
+    const apiKey = options.apiKey ?? (await state.load())?.apiKey ?? ''
+    const deliveries = await whenPossible(() =>
+      startDeliveries({
+        ...{ modelsFolder, device, apiKey, log, hook: options.hook ?? null, measure: measureWith(trainer) },
+        restateSeconds: options.restateSeconds ?? RESTATE_SECONDS,
+        signal: anySignal(signal, over.signal),
+      }),
+    )
+    try {
+      return await serve({ device, trainer, deliveries })
+    } finally {
+      over.abort(new Error('The agent is stopping.'))
+      await deliveries.ended
+    }
+  }
+
   let device: Device | null = null
   const sendInactive = () =>
     device?.heartbeat(undefined, { status: 'inactive', until: now() + SIGN_OFF_MS }).catch(() => undefined)
   try {
-    device = await signInWhenPossible()
+    device = await whenPossible(() => signIn(registration))
     for (let next = await serveWithDeliveries(device); next !== null; next = await serveWithDeliveries(device)) {
       device = next
     }

@@ -1,3 +1,5 @@
+import { mkdir, rm, rmdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { emptyFolder } from '../../test/databases.ts'
 import { startWorld, type World } from '../../test/world.ts'
@@ -104,4 +106,17 @@ test('a device that is erased while its heartbeat is held is treated like one wh
   await agent.more(agent.heartbeats, 2)
   expect(agent.failure()).toBeNull()
   expect(await devicesOf(world, admin.key)).toMatchObject({ total_devices: 2 })
+})
+
+test('a new key that cannot be stored, for example on a full disk, is stored as soon as possible', async () => {
+  const agent = await startAgent(await startWorld(), 'edge-1')
+  const path = join(agent.state.folder, 'identity.json')
+  await rm(path)
+  await mkdir(path)
+  agent.proxy.target = (await startWorld()).baseUrl
+  await agent.line('The key of edge-1 could not be stored: The disk reported ')
+  await rmdir(path)
+  await expect.poll(async () => (await agent.state.load())?.apiKey).toMatch(/^sk_live_/)
+  await agent.more(agent.heartbeats, 2)
+  expect(agent.failure()).toBeNull()
 })

@@ -3,6 +3,7 @@ import { badRequest, conflict } from '../domain/errors.ts'
 import type { Device } from '../sdk/device.ts'
 import { isTransient } from '../sdk/retry.ts'
 import { type AgentState, generateDeviceId } from './agent-state.ts'
+import { untilPossible } from './disk-fault.ts'
 
 export interface RegistrationOptions {
   readonly baseUrl: string
@@ -25,7 +26,9 @@ export const isDeviceUnknown = (error: unknown): boolean =>
 
 const registerAs = async (device: Device, { baseUrl, signal, log, state }: RegistrationOptions): Promise<Device> => {
   const { apiKey } = await device.register({ signal })
-  await state.save({ deviceId: device.deviceId, apiKey })
+  // The service shows the key only once.
+  const save = () => state.save({ deviceId: device.deviceId, apiKey })
+  await untilPossible(save, `The key of ${device.deviceId} could not be stored`, signal, log)
   log(`Registered with ${baseUrl} as ${device.deviceId}.`)
   return device
 }

@@ -68,8 +68,7 @@ const explain = async () =>
 
 test('a finished round leaves nothing behind, and files of earlier rounds are deleted', async () => {
   await mkdir(join(roundsFolder, 'an-earlier-round'))
-  const { plan, report } = await work(echo)
-  expect([plan.roundId, report]).toEqual([roundId, { numSamples: 3 }])
+  expect(await work(echo)).toEqual({ roundNumber: 1, report: { numSamples: 3 }, globalModel: null })
   expect(await explain()).toMatchObject({ state: 'delivered' })
   expect(await readdir(roundsFolder)).toEqual([])
 })
@@ -119,6 +118,21 @@ test('an update that was accepted is done even if its response was lost', async 
   }
   expect((await work(echo, loseResponses)).report).toEqual({ numSamples: 3 })
   expect(await explain()).toMatchObject({ state: 'delivered' })
+})
+
+test('an update whose response was lost is done even if the round is over and has no plan for devices any more', async () => {
+  const loseResponses: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init)
+    if (/\/(updates|selection)$/.test((input as Request).url)) throw new TypeError('fetch failed')
+    return response
+  }
+  await expect(work(echo, loseResponses)).rejects.toThrow('No answer from')
+  const over = { error: 'conflict', message: 'The round is completed.', status_code: 409 }
+  const refusePlan: typeof fetch = async (input, init) =>
+    (input as Request).url.endsWith('/plan') ? Response.json(over, { status: 409 }) : fetch(input, init)
+  expect(await work(neverAgain, refusePlan)).toMatchObject({ roundNumber: 1, report: { numSamples: 3 } })
+  expect(await readdir(roundsFolder)).toEqual([])
+  await expect(work(neverAgain, refusePlan)).rejects.toThrow('The round is completed.')
 })
 
 test('training that an agent finished is submitted even if its folder was moved', async () => {

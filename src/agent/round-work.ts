@@ -6,7 +6,7 @@ import { percent } from '../domain/percent.ts'
 import { makeFolder } from '../platform/files/make-folder.ts'
 import { exists } from '../platform/files/missing-file.ts'
 import { openFileSink } from '../platform/transfer/file-sink.ts'
-import type { Device, TrainingReport } from '../sdk/device.ts'
+import type { CallOptions, Device, TrainingReport } from '../sdk/device.ts'
 import { NotNeeded, notNeeded } from '../sdk/not-needed.ts'
 import { isTransient } from '../sdk/retry.ts'
 import { reportFor } from '../sdk/round-calls.ts'
@@ -15,11 +15,17 @@ import type { Evaluation } from '../sdk/trainers/train.ts'
 import type { Plan } from '../sdk/wire.ts'
 import { platformExpandMask } from '../secure-aggregation/platform-crypto.ts'
 import { type AgentTrainer, DamagedMemory, type TrainingOutcome, type TrainingTask } from './agent-trainer.ts'
-import { type FinishedTraining, readFinished, writeFinished } from './finished-training.ts'
 import { type JobMemory, openJobMemory } from './job-memory.ts'
 import { isKeyRefused } from './registration.ts'
-import { failureReasonOf, PARTIAL, requireRoundId } from './round-folder.ts'
-import { openSecureMemory } from './secure-memory.ts'
+import {
+  type FinishedTraining,
+  failureReasonOf,
+  openSecureMemory,
+  PARTIAL,
+  readFinished,
+  requireRoundId,
+  writeFinished,
+} from './round-folder.ts'
 import { extensionByContent } from './weight-file-extension.ts'
 
 export interface RoundContext {
@@ -33,7 +39,8 @@ export interface RoundContext {
 }
 
 export interface RoundResult {
-  readonly plan: Plan
+  /** Null if an earlier version trained the update, and the round was over before this one could submit it. */
+  readonly roundNumber: number | null
   readonly report: TrainingReport
   /** The received model's evaluation on held-out data, if the trainer can evaluate it. */
   readonly globalModel: Evaluation | null
@@ -52,19 +59,21 @@ const keepMemory = async ({ jobId, memory }: FinishedTraining, context: RoundCon
   if (memory !== undefined && (await exists(memory))) await memoryOf(jobId, context)?.keep(memory)
 }
 
+/** Whether the round has this device's update. @throws errors after which that is unknown for now */
+const hasArrived = (roundId: string, device: Device, options: CallOptions): Promise<boolean> =>
+  device.isDelivered(roundId, options).catch((error: unknown) => {
+    if (error instanceof ApiError && !isPassing(error)) return false
+    throw error
+  })
+
 /** Deletes the folders of other rounds, which are over. One may have accepted an update whose response was lost. */
 const removeOthers = async (roundId: string, context: RoundContext): Promise<void> => {
   const { device, roundsFolder, signal } = context
   for (const name of (await readdir(roundsFolder)).filter((other) => other !== roundId)) {
     const folder = join(roundsFolder, name)
     const finished = await readFinished(folder)
-    if (finished?.memory !== undefined) {
-      const isDelivered = await device.isDelivered(name, { signal }).catch((error: unknown) => {
-        if (error instanceof ApiError && !isPassing(error)) return false
-        throw error
-      })
-      if (isDelivered) await keepMemory(finished, context)
-    }
+    if (finished?.memory !== undefined && (await hasArrived(name, device, { signal })))
+      await keepMemory(finished, context)
     await rm(folder, { recursive: true, force: true })
   }
 }
@@ -151,10 +160,16 @@ const trainWith = async (
   }
 }
 
-const trainAndSubmit = async (roundId: string, folder: string, context: RoundContext): Promise<RoundResult> => {
+const trainAndSubmit = async (roundId: string, folder: string, context: RoundContext): Promise<FinishedTraining> => {
   const { device, signal, now, log } = context
-  const plan = await device.plan(roundId, { signal })
   const finished = await readFinished(folder)
+  const plan = await device.plan(roundId, { signal }).catch(async (error: unknown) => {
+    const isOver = error instanceof ApiError && error.status === 409
+    if (isOver && finished !== null && (await hasArrived(roundId, device, { signal }))) return null
+    throw error
+  })
+  // The round is over, and the response to this update was lost.
+  if (plan === null) return finished!
   if (finished !== null)
     log(`Round ${plan.roundNumber}: submitting the update trained before this agent was interrupted.`)
   const train = async (): Promise<FinishedTraining> => {
@@ -164,18 +179,25 @@ const trainAndSubmit = async (roundId: string, folder: string, context: RoundCon
     const timeoutMs = Math.max(0, plan.timeoutAt - now())
     const task = { plan, globalWeights, control, folder, timeoutMs, signal }
     const outcome = await trainWith(memoryOf(plan.jobId, context), task, context)
-    await writeFinished(folder, { ...outcome, jobId: plan.jobId })
-    return { ...outcome, jobId: plan.jobId }
+    const trained = { ...outcome, jobId: plan.jobId, roundNumber: plan.roundNumber }
+    await writeFinished(folder, trained)
+    return trained
   }
-  const delivery = plan.secure ? deliverUnseen(plan, folder, context, train) : deliver(plan, context, train)
-  const delivered = await delivery.catch(async (error: unknown) => {
-    // The round may be over because of the update whose response is awaited.
+  const delivered = await (plan.secure ? deliverUnseen(plan, folder, context, train) : deliver(plan, context, train))
+  return { ...delivered, jobId: plan.jobId, roundNumber: plan.roundNumber }
+}
+
+/** Does the same, also if the round is over because of the update whose response is awaited. */
+const trainAndDeliver = async (roundId: string, folder: string, context: RoundContext): Promise<RoundResult> => {
+  const { device, signal, now } = context
+  const delivered = await trainAndSubmit(roundId, folder, context).catch(async (error: unknown) => {
     const trained = signal.aborted ? await readFinished(folder) : null
-    if (trained !== null && (await device.isDelivered(roundId, { until: now() + 5000 }))) return trained
+    if (trained !== null && (await hasArrived(roundId, device, { until: now() + 5000 }))) return trained
     throw error
   })
-  await keepMemory({ ...delivered, jobId: plan.jobId }, context)
-  return { plan, report: delivered.report, globalModel: delivered.globalModel }
+  await keepMemory(delivered, context)
+  const { roundNumber, report, globalModel } = delivered
+  return { roundNumber, report, globalModel }
 }
 
 /** Adds to the report that this trainer can evaluate a job's last model, if the report has an evaluation. */
@@ -185,12 +207,12 @@ const offering = ({ evaluateFinal }: AgentTrainer, report: TrainingReport): Trai
     : { ...report, evaluation: { ...report.evaluation, finalModel: true } }
 
 /** Describes the round for the log. */
-export const describeRound = ({ plan, report, globalModel }: RoundResult): string => {
+export const describeRound = ({ roundNumber, report, globalModel }: RoundResult): string => {
   const took = report.trainingTimeSeconds === undefined ? '' : ` in ${report.trainingTimeSeconds.toFixed(1)} s`
   const loss = report.localLoss === undefined ? '' : `, loss ${report.localLoss.toFixed(4)}`
   const accuracy = report.localAccuracy === undefined ? '' : `, accuracy ${percent(report.localAccuracy)}`
   const received = globalModel === null ? '' : ` The received model's accuracy was ${percent(globalModel.accuracy)}.`
-  return `Round ${plan.roundNumber}: submitted an update from ${report.numSamples} samples${took}${loss}${accuracy}.${received}`
+  return `${roundNumber === null ? 'A round' : `Round ${roundNumber}`}: submitted an update from ${report.numSamples} samples${took}${loss}${accuracy}.${received}`
 }
 
 /**
@@ -206,7 +228,7 @@ export const workOnRound = async (roundId: string, context: RoundContext): Promi
   try {
     await removeOthers(roundId, context)
     await makeFolder(folder, 0o700)
-    const result = await trainAndSubmit(roundId, folder, context)
+    const result = await trainAndDeliver(roundId, folder, context)
     await rm(folder, { recursive: true, force: true })
     return result
   } catch (error) {

@@ -4,8 +4,8 @@ import type { PrivacyPlan } from './aggregation-messages.ts'
 import { GaussianNoise, NOISE } from './gaussian-noise.ts'
 import { isFloat, type Kernel, padded } from './kernel.ts'
 import { firstNonFinite } from './non-finite.ts'
-import type { Mean } from './sample-mean.ts'
-import type { Chunk, Survey } from './strategy.ts'
+import { type Mean, sampleMean } from './sample-mean.ts'
+import type { Chunk, Round, Survey } from './strategy.ts'
 
 const LEARNING_RATE = 0.2
 const TARGET_QUANTILE = 0.5
@@ -115,13 +115,11 @@ export const clippedMean = (kernel: Kernel, plan: PrivacyPlan, rows: number, col
   const numbers = new Float64Array(columns)
   const others = new Float64Array(hardened ? columns : 0)
   const norms = new ChangeNorms(rows)
-  const vector = (address: number, length: number): Float64Array =>
-    new Float64Array(kernel.bytes(address, 0).buffer, address, length)
 
   const requireFinite = (chunk: Chunk): void => {
     const broken = firstNonFinite(kernel, chunk, row)
     if (broken !== null) throw broken
-    if (vector(global, chunk.length).every(Number.isFinite)) return
+    if (kernel.doubles(global, chunk.length).every(Number.isFinite)) return
     throw conflict(
       `The model of the round contains NaN or infinity in tensor ${showName(chunk.tensor)}. Nothing was aggregated: start from ` +
         'another version of the model.',
@@ -137,7 +135,7 @@ export const clippedMean = (kernel: Kernel, plan: PrivacyPlan, rows: number, col
       kernel.decode(dtype, row, update, length)
       const square = kernel.squaredDistance(update, global, length)
       if (!Number.isFinite(square)) requireFinite(chunk)
-      norms.add(k, square, () => [vector(update, length), vector(global, length)])
+      norms.add(k, square, () => [kernel.doubles(update, length), kernel.doubles(global, length)])
     }
   }
   /** Adds the clipped change of row k, which is at `update`. */
@@ -146,7 +144,11 @@ export const clippedMean = (kernel: Kernel, plan: PrivacyPlan, rows: number, col
       kernel.addDelta(update, global, moved, length, Math.min(1, clipNorm / norms.of(k)))
       return
     }
-    const [to, from, sum] = [vector(update, length), vector(global, length), vector(moved, length)]
+    const [to, from, sum] = [
+      kernel.doubles(update, length),
+      kernel.doubles(global, length),
+      kernel.doubles(moved, length),
+    ]
     const factor = clipNorm / norms.scaledOf(k)
     for (let i = 0; i < length; i++) sum[i]! += factor * (to[i]! * DOWN - from[i]! * DOWN)
   }
@@ -168,7 +170,7 @@ export const clippedMean = (kernel: Kernel, plan: PrivacyPlan, rows: number, col
       const draws = numbers.subarray(0, length)
       if (hardened) noise.fillWithFour(draws, others.subarray(0, length), place, start)
       else noise.fill(draws, NOISE.elements, place, start)
-      const [result, sum] = [vector(global, length), vector(moved, length)]
+      const [result, sum] = [kernel.doubles(global, length), kernel.doubles(moved, length)]
       for (let i = 0; i < length; i++) {
         const noisy = sum[i]! + deviation * draws[i]!
         result[i]! += (grid === 0 ? noisy : Math.round(noisy / grid) * grid) / denominator
@@ -192,3 +194,9 @@ export const clippedMean = (kernel: Kernel, plan: PrivacyPlan, rows: number, col
     },
   }
 }
+
+/** The clipped mean in a private round, otherwise the mean weighted by samples. */
+export const meanOf = (kernel: Kernel, { samples, privacy }: Round, columns: number, row: number): Mean =>
+  privacy === null
+    ? sampleMean(kernel, samples, columns, row)
+    : clippedMean(kernel, privacy, samples.length, columns, row)

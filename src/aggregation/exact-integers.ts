@@ -1,5 +1,5 @@
 import type { DType } from '../tensors/weight-file.ts'
-import type { Kernel } from './kernel.ts'
+import type { FloatType, Kernel } from './kernel.ts'
 import type { Chunk } from './strategy.ts'
 
 /**
@@ -19,30 +19,22 @@ type IntegerArray =
   | Int8Array
   | Uint8Array
 
-const integersAt = (kernel: Kernel, dtype: DType, address: number, length: number): IntegerArray => {
-  const { buffer } = kernel.bytes(address, 0)
-  switch (dtype) {
-    case 'i64':
-      return new BigInt64Array(buffer, address, length)
-    case 'u64':
-      return new BigUint64Array(buffer, address, length)
-    case 'i32':
-      return new Int32Array(buffer, address, length)
-    case 'u32':
-      return new Uint32Array(buffer, address, length)
-    case 'i16':
-      return new Int16Array(buffer, address, length)
-    case 'u16':
-      return new Uint16Array(buffer, address, length)
-    case 'i8':
-      return new Int8Array(buffer, address, length)
-    case 'u8':
-    case 'bool':
-      return new Uint8Array(buffer, address, length)
-    default:
-      throw new Error(`'${dtype}' is not an integer type.`)
-  }
+type IntegerType = Exclude<DType, FloatType>
+
+const ARRAYS: Readonly<Record<IntegerType, new (memory: ArrayBuffer, at: number, length: number) => IntegerArray>> = {
+  i64: BigInt64Array,
+  u64: BigUint64Array,
+  i32: Int32Array,
+  u32: Uint32Array,
+  i16: Int16Array,
+  u16: Uint16Array,
+  i8: Int8Array,
+  u8: Uint8Array,
+  bool: Uint8Array,
 }
+
+const integersAt = (kernel: Kernel, dtype: DType, address: number, length: number): IntegerArray =>
+  new ARRAYS[dtype as IntegerType](kernel.bytes(address, 0).buffer, address, length)
 
 /** Divides and rounds to the nearest integer, ties to even; the denominator is positive. */
 export const divideToNearestEven = (numerator: bigint, denominator: bigint): bigint => {

@@ -1,6 +1,6 @@
-import { clippedMean } from './clipped-mean.ts'
+import { meanOf } from './clipped-mean.ts'
 import { isFloat, padded } from './kernel.ts'
-import { finishFloats, sampleMean } from './sample-mean.ts'
+import { finishFloats } from './sample-mean.ts'
 import type { StrategyFactory } from './strategy.ts'
 
 /** 128 KiB of float32 per row and 256 KiB of sums, which together fit the L2 cache. */
@@ -11,12 +11,9 @@ const COLUMNS = 32_768
  * Networks from Decentralized Data", algorithm 1). With privacy, updates are clipped and have equal weight, and the mean
  * change gets noise (McMahan et al. 2018, "Learning Differentially Private Recurrent Language Models").
  */
-export const fedavg: StrategyFactory = (kernel, { samples, privacy }) => {
+export const fedavg: StrategyFactory = (kernel, round) => {
   const row = kernel.allocate(padded(COLUMNS) * 8)
-  const mean =
-    privacy === null
-      ? sampleMean(kernel, samples, COLUMNS, row)
-      : clippedMean(kernel, privacy, samples.length, COLUMNS, row)
+  const mean = meanOf(kernel, round, COLUMNS, row)
   return {
     columns: COLUMNS,
     needs: mean.needs,

@@ -1,5 +1,5 @@
 import { isFloat, padded } from './kernel.ts'
-import { finishFloats, sampleMean } from './sample-mean.ts'
+import { equalMean, finishFloats } from './sample-mean.ts'
 import { numberOption, type StrategyFactory } from './strategy.ts'
 
 const COLUMNS = 16_384
@@ -18,24 +18,17 @@ export const fedbuff: StrategyFactory = (kernel, { samples, staleness, options }
   const total = scales.reduce((sum, scale) => sum + scale, 0)
   const bytes = padded(COLUMNS) * 8
   const row = kernel.allocate(bytes)
-  const integers = sampleMean(
-    kernel,
-    samples.map(() => 1),
-    COLUMNS,
-    row,
-  )
-  const [global, base, update, moved] = [0, 0, 0, 0].map(() => kernel.allocate(bytes)) as [
-    number,
-    number,
-    number,
-    number,
-  ]
+  const mean = equalMean(kernel, rows, COLUMNS, row)
+  const global = kernel.allocate(bytes)
+  const base = kernel.allocate(bytes)
+  const update = kernel.allocate(bytes)
+  const moved = kernel.allocate(bytes)
   return {
     columns: COLUMNS,
     needs: { global: true, bases: true },
     combine: (chunk) => {
       const { dtype, length } = chunk
-      if (!isFloat(dtype)) return integers.integers(chunk)
+      if (!isFloat(dtype)) return mean.integers(chunk)
       kernel.bytes(moved, bytes).fill(0)
       for (let k = 0; k < rows; k++) {
         chunk.loadBase(k, row)
@@ -46,8 +39,7 @@ export const fedbuff: StrategyFactory = (kernel, { samples, staleness, options }
       }
       chunk.loadGlobal(row)
       kernel.decode(dtype, row, global, length)
-      const view = (address: number): Float64Array => new Float64Array(kernel.bytes(address, 0).buffer, address, length)
-      const [w, sum] = [view(global), view(moved)]
+      const [w, sum] = [kernel.doubles(global, length), kernel.doubles(moved, length)]
       for (let i = 0; i < length; i++) w[i]! += (eta * sum[i]!) / rows
       return finishFloats(kernel, chunk, global, 1, row)
     },

@@ -36,6 +36,16 @@ export const openFile = (path: string, mode: 'r' | 'r+' | 'w+'): OpenFile => {
   }
 }
 
+/** Opens a file for reading, only while `read` runs. */
+export const withFile = <T>(path: string, read: (file: OpenFile) => T): T => {
+  const file = openFile(path, 'r')
+  try {
+    return read(file)
+  } finally {
+    file.close()
+  }
+}
+
 /** The same file without allocation per read of up to `most` bytes: each read is valid only until the next one. */
 export const reusingReads = (file: OpenFile, most: number): ByteTarget => {
   const buffer = new Uint8Array(most)

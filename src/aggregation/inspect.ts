@@ -9,7 +9,7 @@ import { BYTES_OF, elementCount, isDirect, type Tensor } from '../tensors/weight
 import { readTrees, type TreeModel, treesDiffer } from '../tensors/xgboost-trees.ts'
 import type { Inspection, InspectionOptions, RawVectors } from './aggregation-messages.ts'
 import { expandTensor } from './expand.ts'
-import { type OpenFile, openFile, readFully, ScratchFile } from './files.ts'
+import { type OpenFile, openFile, readFully, ScratchFile, withFile } from './files.ts'
 import { createKernel, isFloat, type Kernel } from './kernel.ts'
 import { readTreeFile } from './trees.ts'
 
@@ -49,14 +49,8 @@ export const inspectFile = async (path: string, options: InspectionOptions): Pro
   }
 }
 
-export const whyOpaqueFile = (path: string): string | null => {
-  const file = openFile(path, 'r')
-  try {
-    return whyOpaque(file, detectFormat(file))
-  } finally {
-    file.close()
-  }
-}
+export const whyOpaqueFile = (path: string): string | null =>
+  withFile(path, (file) => whyOpaque(file, detectFormat(file)))
 
 const requireSameTrees = (update: TreeModel, modelPath: string | undefined): void => {
   const difference = modelPath === undefined ? null : treesDiffer(readTreeFile(modelPath), update)

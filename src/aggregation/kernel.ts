@@ -1,4 +1,4 @@
-import type { DType } from '../tensors/weight-file.ts'
+import { BYTES_OF, type DType } from '../tensors/weight-file.ts'
 import { KERNEL_WASM } from './kernel.gen.ts'
 
 /** Recorded in every receipt. The version increases whenever the same input could give different bytes. */
@@ -19,6 +19,8 @@ export interface Kernel {
   allocate(bytes: number): number
   /** A view of the memory, valid until the next `allocate`. */
   bytes(address: number, length: number): Uint8Array<ArrayBuffer>
+  /** A view of f64 elements, valid until the next `allocate`. */
+  doubles(address: number, length: number): Float64Array<ArrayBuffer>
   /** Sets `length` sums to -0, the neutral element of addition. */
   clear(sums: number, length: number): void
   /** sums[i] += weight * row[i]. Returns the largest magnitude in the row for integers, 0 for floats. */
@@ -56,40 +58,17 @@ const FIRST_FREE = 1024
 
 type Operation = (...operands: number[]) => number | undefined
 
-const ADD: Readonly<Record<DType, string>> = {
-  f64: 'addF64',
-  f32: 'addF32',
-  f16: 'addF16',
-  bf16: 'addBf16',
-  i64: 'addI64',
-  i32: 'addI32',
-  i16: 'addI16',
-  i8: 'addI8',
-  u64: 'addU64',
-  u32: 'addU32',
-  u16: 'addU16',
-  u8: 'addU8',
-  bool: 'addBool',
-}
+/** The names of a function that exists for each element type: `addF64`, `addBool`. */
+const namesOf = (verb: string): Readonly<Record<DType, string>> =>
+  Object.fromEntries(
+    Object.keys(BYTES_OF).map((dtype) => [dtype, `${verb}${dtype[0]!.toUpperCase()}${dtype.slice(1)}`]),
+  ) as Record<DType, string>
 
+const ADD = namesOf('add')
+const SCAN = namesOf('scan')
 // Unsigned results use the signed stores, because the low bits of a mean in range are the same.
-const FINISH: Readonly<Record<DType, string>> = {
-  f64: 'finishF64',
-  f32: 'finishF32',
-  f16: 'finishF16',
-  bf16: 'finishBf16',
-  i64: 'finishI64',
-  i32: 'finishI32',
-  i16: 'finishI16',
-  i8: 'finishI8',
-  u64: 'finishI64',
-  u32: 'finishI32',
-  u16: 'finishI16',
-  u8: 'finishI8',
-  bool: 'finishI8',
-}
-
-const SCAN: Readonly<Record<FloatType, string>> = { f64: 'scanF64', f32: 'scanF32', f16: 'scanF16', bf16: 'scanBf16' }
+const [I64, I32, I16, I8] = ['finishI64', 'finishI32', 'finishI16', 'finishI8'] as const
+const FINISH = { ...namesOf('finish'), u64: I64, u32: I32, u16: I16, u8: I8, bool: I8 }
 
 let compiled: WebAssembly.Module | undefined
 
@@ -114,6 +93,7 @@ export const createKernel = (): Kernel => {
       return address
     },
     bytes: (address, length) => new Uint8Array(memory.buffer, address, length),
+    doubles: (address, length) => new Float64Array(memory.buffer, address, length),
     clear: (sums, length) => void clear(sums, length),
     add,
     finish: (dtype, sums, total, out, length) => operation(FINISH[dtype])(sums, total, out, length) !== 1,

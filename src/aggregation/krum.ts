@@ -1,8 +1,8 @@
 import { conflict } from '../domain/errors.ts'
 import { isFloat, type Kernel, padded } from './kernel.ts'
-import { pairDistances } from './pair-distances.ts'
-import { columnsFor } from './rank-mean.ts'
-import { finishFloats, type Mean, sampleMean } from './sample-mean.ts'
+import { firstNonFinite } from './non-finite.ts'
+import { columnsFor, loadRows } from './rank-mean.ts'
+import { equalMean, finishFloats, type Mean } from './sample-mean.ts'
 import { type Chunk, numberOption, type Round, type Strategy, type StrategyFactory } from './strategy.ts'
 
 const MAX_COLUMNS = 16_384
@@ -42,6 +42,44 @@ export const krumScores = (
       .slice(0, neighbors)
       .reduce((sum, distance) => sum + distance, 0),
   )
+
+/** The relative error of a distance summed by `add` in f32: 64 squares in each of four lanes, each difference rounded. */
+const RELATIVE_ERROR = 70 * 2 ** -24
+/** The maximum loss for a square below the smallest normal f32. */
+const SQUARE_ERROR = 2 ** -149
+
+/** Squared distances of all pairs of updates over all float tensors, chunk by chunk. */
+const pairDistances = (kernel: Kernel, rows: number, columns: number) => {
+  const base = kernel.allocate(rows * columns * 8)
+  const scratch = kernel.allocate(columns * 8)
+  const sums = kernel.allocate(rows * rows * 8)
+  const view = (): Float64Array => kernel.doubles(sums, rows * rows)
+  let elements = 0
+
+  return {
+    /** Adds a chunk, in fast f32 within blocks or in f64. Throws conflict naming a row that is not finite. */
+    add: (chunk: Chunk, exactly: boolean): void => {
+      const { dtype, length } = chunk
+      if (!isFloat(dtype)) return
+      const lanes = exactly || dtype === 'f64' ? 'f64' : 'f32'
+      const stride = columns * (lanes === 'f32' ? 4 : 8)
+      loadRows(kernel, chunk, lanes, { base, stride, scratch })
+      kernel.pairs(lanes, base, stride, rows, length, sums)
+      elements += length
+      // Finite values that are far apart have an infinite distance too.
+      const fault = view().every(Number.isFinite) ? null : firstNonFinite(kernel, chunk, scratch)
+      if (fault !== null) throw fault
+    },
+    /** Resets all distances. */
+    clear: (): void => {
+      view().fill(0)
+      elements = 0
+    },
+    between: (a: number, b: number): number => view()[Math.min(a, b) * rows + Math.max(a, b)]!,
+    /** Bounds the error of a sum of one row's distances that were not added exactly. */
+    errorOf: (sum: number): number => sum * RELATIVE_ERROR + rows * elements * SQUARE_ERROR,
+  }
+}
 
 const nearestUpdates = (kernel: Kernel, round: Round, requested: (honest: number) => number): Strategy => {
   const rows = round.samples.length
@@ -93,12 +131,7 @@ const nearestUpdates = (kernel: Kernel, round: Round, requested: (honest: number
         chunk.load(chosen[0]!, row)
         return row
       }
-      mean ??= sampleMean(
-        kernel,
-        chosen.map(() => 1),
-        columns,
-        row,
-      )
+      mean ??= equalMean(kernel, chosen.length, columns, row)
       if (!isFloat(chunk.dtype)) return mean.integers(ofChosen(chunk))
       mean.sum(ofChosen(chunk))
       return finishFloats(kernel, ofChosen(chunk), mean.sums, mean.total, row)

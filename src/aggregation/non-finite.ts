@@ -63,8 +63,7 @@ const beyondRange = (kernel: Kernel, chunk: Chunk, address: number, what: string
   let most = { value: 0, row: 0, element: 0 }
   for (let row = 0; row < chunk.rows && chunk.dtype === 'f64'; row++) {
     chunk.load(row, address)
-    const values = new Float64Array(kernel.bytes(address, 0).buffer, address, chunk.length)
-    for (const [i, value] of values.entries())
+    for (const [i, value] of kernel.doubles(address, chunk.length).entries())
       if (Math.abs(value) > Math.abs(most.value)) most = { value, row, element: chunk.start + i }
   }
   const largest =

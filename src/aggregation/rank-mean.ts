@@ -42,18 +42,12 @@ export const loadRows = (
   return largest
 }
 
-export interface RankMean {
-  readonly columns: number
-  /** Returns the address of the results in the chunk's dtype. Throws conflict naming the row that is not finite. */
-  combine(chunk: Chunk): number
-}
-
 /**
  * The mean of ranks [from, to) of every column over `rows` rows: a median (one or two middle ranks) or a trimmed mean. Sums
  * run in f64 in the order of ranks; a zero result is positive. Integers become the exact mean rounded to nearest, ties to
  * even. Memory is bounded for up to about 30,000 rows.
  */
-export const rankMean = (kernel: Kernel, rows: number, from: number, to: number): RankMean => {
+export const rankMean = (kernel: Kernel, rows: number, from: number, to: number) => {
   const columns = columnsFor(rows, MAX_COLUMNS)
   const stride = (lanes: Lanes): number => columns * (lanes === 'f32' ? 4 : 8)
   const base = kernel.allocate(rows * stride('f64'))
@@ -63,7 +57,8 @@ export const rankMean = (kernel: Kernel, rows: number, from: number, to: number)
   const order = rows <= MAX_STRAIGHT_ROWS ? straightOrder(kernel, plan) : tableOrder(kernel, plan)
   return {
     columns,
-    combine: (chunk) => {
+    /** Returns the address of the results in the chunk's dtype. Throws conflict naming the row that is not finite. */
+    combine: (chunk: Chunk): number => {
       const { dtype, length } = chunk
       const lanes = lanesOf(dtype)
       const largest = loadRows(kernel, chunk, lanes, { base, stride: stride(lanes), scratch })

@@ -4,7 +4,7 @@ import type { WeightFile } from '../tensors/formats.ts'
 import { readWeights } from '../tensors/read-weights.ts'
 import { BYTES_OF, type DType, elementCount } from '../tensors/weight-file.ts'
 import type { AggregationJob, Update } from './aggregation-messages.ts'
-import { openFile } from './files.ts'
+import { withFile } from './files.ts'
 import { type Kernel, padded } from './kernel.ts'
 import { OutputFile } from './output.ts'
 import { StateFile } from './state-file.ts'
@@ -34,14 +34,15 @@ export const updateSource = ({
   rawVector,
 })
 
-export const readTemplate = ({ path, rawVector = false }: Pick<Update, 'path' | 'rawVector'>): WeightFile => {
-  const file = openFile(path, 'r')
-  try {
-    return readWeights(file, { rawVector })
-  } finally {
-    file.close()
-  }
-}
+/** The distributed model as a row; null in a round without one. */
+export const modelSource = ({
+  globalPath,
+  rawVector = false,
+}: Pick<AggregationJob, 'globalPath' | 'rawVector'>): RowSource | null =>
+  globalPath === null ? null : { label: 'model of the round', path: globalPath, rawVector }
+
+export const readTemplate = ({ path, rawVector = false }: Pick<Update, 'path' | 'rawVector'>): WeightFile =>
+  withFile(path, (file) => readWeights(file, { rawVector }))
 
 /** Files shared by several rows are opened once. */
 interface SharedRows {
@@ -67,12 +68,13 @@ export interface RoundFiles {
 }
 
 const globalSource = (job: AggregationJob): RowSource => {
-  if (job.globalPath === null)
+  const source = modelSource(job)
+  if (source === null)
     throw conflict(
       `Strategy '${job.strategy.name}'${job.privacy === null ? '' : ' with privacy'} measures changes from the model that ` +
         'the round distributes, and this round has none that can be read. Start it with a model.',
     )
-  return { label: 'model of the round', path: job.globalPath, rawVector: job.rawVector ?? false }
+  return source
 }
 
 const controlSource = ({ id, controlPath }: Update, rawVector: boolean): RowSource => {
@@ -124,8 +126,7 @@ export const openRound = async (
   }
   const rowsOf = async (sources: readonly RowSource[], kind: string): Promise<WeightRows> =>
     keep(await WeightRows.open(sources, template, `${job.outputPath}.${kind}`, nameOfTemplate(job, updates)))
-  const origin = job.globalPath === null ? updates[0]! : { path: job.globalPath, rawVector: job.rawVector ?? false }
-  const templatePath = origin.path
+  const origin = modelSource(job) ?? updates[0]!
   const template = readTemplate(origin)
   try {
     const sources = updates.map((update) => ({ ...updateSource(update), label: nameIn(job, update.id) }))
@@ -144,10 +145,10 @@ export const openRound = async (
     const { meanChangePath } = job
     const meanChange =
       meanChangePath === undefined ? null : keep(new StateFile(template, [0], { before: meanChangePath, after: null }))
-    const output = keep(new OutputFile(templatePath, template, job.outputPath))
+    const output = keep(new OutputFile(origin.path, template, job.outputPath))
     const controlOutput =
       needs.controls && job.controlOutputPath !== null
-        ? keep(new OutputFile(templatePath, template, job.controlOutputPath))
+        ? keep(new OutputFile(origin.path, template, job.controlOutputPath))
         : null
     const isPrivate = job.privacy !== null || meanChangePath !== undefined
     const inputs = { template, updates: rows, global, bases, controls, state, meanChange }

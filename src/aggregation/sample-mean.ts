@@ -56,6 +56,10 @@ export const sampleMean = (kernel: Kernel, samples: Round['samples'], columns: n
   }
 }
 
+/** The mean of rows that all have the same weight. */
+export const equalMean = (kernel: Kernel, rows: number, columns: number, row: number): Mean =>
+  sampleMean(kernel, new Array(rows).fill(1), columns, row)
+
 /** Rounds f64 values / total to the chunk's float type at `row`; returns `row`. Throws conflict if a result is not finite. */
 export const finishFloats = (kernel: Kernel, chunk: Chunk, values: number, total: number, row: number): number => {
   if (!kernel.finish(chunk.dtype, values, total, row, chunk.length)) throw nonFiniteError(kernel, chunk, row)

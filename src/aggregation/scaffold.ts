@@ -1,6 +1,6 @@
 import { isFloat, padded } from './kernel.ts'
 import { nonFiniteError } from './non-finite.ts'
-import { finishFloats, sampleMean } from './sample-mean.ts'
+import { equalMean, finishFloats } from './sample-mean.ts'
 import { numberOption, type StrategyFactory } from './strategy.ts'
 
 const COLUMNS = 16_384
@@ -16,12 +16,7 @@ export const scaffold: StrategyFactory = (kernel, { samples, options, population
   const rows = samples.length
   const bytes = padded(COLUMNS) * 8
   const row = kernel.allocate(bytes)
-  const mean = sampleMean(
-    kernel,
-    samples.map(() => 1),
-    COLUMNS,
-    row,
-  )
+  const mean = equalMean(kernel, rows, COLUMNS, row)
   const global = kernel.allocate(bytes)
   const change = kernel.allocate(bytes)
   const control = kernel.allocate(bytes)
@@ -36,7 +31,7 @@ export const scaffold: StrategyFactory = (kernel, { samples, options, population
         chunk.saveControl(row)
         return mean.integers(chunk)
       }
-      const view = (address: number): Float64Array => new Float64Array(kernel.bytes(address, 0).buffer, address, length)
+      const view = (address: number): Float64Array => kernel.doubles(address, length)
       kernel.bytes(change, bytes).fill(0)
       for (let k = 0; k < rows; k++) {
         chunk.loadControl(k, row)

@@ -4,7 +4,7 @@ import type { Screened, ScreeningJob } from './aggregation-messages.ts'
 import { createKernel, type FloatType, isFloat, type Kernel } from './kernel.ts'
 import { rankMean } from './rank-mean.ts'
 import { compareIds } from './receipt.ts'
-import { chunksOf, nameOfTemplate, padRow, readTemplate, updateSource } from './round-files.ts'
+import { chunksOf, modelSource, nameOfTemplate, padRow, readTemplate, updateSource } from './round-files.ts'
 import type { Chunk } from './strategy.ts'
 import { WeightRows } from './weight-rows.ts'
 
@@ -16,18 +16,13 @@ import { WeightRows } from './weight-rows.ts'
 export const screenUpdates = async (job: ScreeningJob): Promise<readonly Screened[]> => {
   const updates = [...job.updates].sort((a, b) => compareIds(a.id, b.id))
   if (updates.length === 0) throw conflict('There are no updates to screen.')
-  const origin = job.globalPath === null ? updates[0]! : { path: job.globalPath, rawVector: job.rawVector ?? false }
-  const template = readTemplate(origin)
+  const model = modelSource(job)
+  const template = readTemplate(model ?? updates[0]!)
   const sources = updates.map(updateSource)
   const rows = await WeightRows.open(sources, template, `${job.scratchPath}.row`, nameOfTemplate(job, updates))
   let global: WeightRows | null = null
   try {
-    if (job.globalPath !== null)
-      global = await WeightRows.open(
-        [{ label: 'model of the round', path: job.globalPath, rawVector: job.rawVector ?? false }],
-        template,
-        `${job.scratchPath}.global`,
-      )
+    if (model !== null) global = await WeightRows.open([model], template, `${job.scratchPath}.global`)
     const others = { bases: null, controls: null, state: null, meanChange: null, controlOutput: null, isPrivate: false }
     const files = { template, updates: rows, global, ...others }
     const output = { tiedTo: (tensor: number) => tensor }
@@ -51,14 +46,9 @@ export const screenUpdates = async (job: ScreeningJob): Promise<readonly Screene
 const compareWithMedian = (kernel: Kernel, rows: number, hasGlobal: boolean) => {
   const median = rankMean(kernel, rows, Math.floor((rows - 1) / 2), Math.floor(rows / 2) + 1)
   const bytes = median.columns * 8
-  const [row, origin, global, middle, zero, update] = Array.from({ length: 6 }, () => kernel.allocate(bytes)) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
+  const allocate = (): number => kernel.allocate(bytes)
+  const [row, origin, global] = [allocate(), allocate(), allocate()]
+  const [middle, zero, update] = [allocate(), allocate(), allocate()]
   const squares = new Float64Array(rows)
   const products = new Float64Array(rows)
   const nonFinite = new Float64Array(rows)

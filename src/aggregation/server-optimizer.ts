@@ -1,7 +1,7 @@
-import { clippedMean } from './clipped-mean.ts'
+import { meanOf } from './clipped-mean.ts'
 import { isFloat, type Kernel, padded } from './kernel.ts'
 import { nonFiniteStateError } from './non-finite.ts'
-import { finishFloats, sampleMean } from './sample-mean.ts'
+import { finishFloats } from './sample-mean.ts'
 import type { Round, Strategy } from './strategy.ts'
 
 const COLUMNS = 16_384
@@ -19,13 +19,9 @@ export interface Optimizer {
  * plain weighted mean, or keep the global values in a private round.
  */
 export const optimizedBy = (kernel: Kernel, round: Round, optimizer: Optimizer): Strategy => {
-  const { samples, privacy } = round
   const bytes = padded(COLUMNS) * 8
   const row = kernel.allocate(bytes)
-  const mean =
-    privacy === null
-      ? sampleMean(kernel, samples, COLUMNS, row)
-      : clippedMean(kernel, privacy, samples.length, COLUMNS, row)
+  const mean = meanOf(kernel, round, COLUMNS, row)
   const weights = kernel.allocate(bytes)
   const vectors = optimizer.initial.map(() => kernel.allocate(bytes))
   return {
@@ -41,7 +37,7 @@ export const optimizedBy = (kernel: Kernel, round: Round, optimizer: Optimizer):
       chunk.loadGlobal(row)
       kernel.decode(dtype, row, weights, length)
       for (const [v, address] of vectors.entries()) chunk.loadState(v, address)
-      const view = (address: number): Float64Array => new Float64Array(kernel.bytes(address, 0).buffer, address, length)
+      const view = (address: number): Float64Array => kernel.doubles(address, length)
       const [w, change] = [view(weights), view(mean.sums)]
       if (!round.hasMeanChange) for (let i = 0; i < length; i++) change[i] = change[i]! / mean.total - w[i]!
       optimizer.step(w, change, vectors.map(view))

@@ -1,20 +1,15 @@
 import { ftruncateSync } from 'node:fs'
 import { conflict } from '../domain/errors.ts'
 import type { WeightFile } from '../tensors/formats.ts'
+import { viewOf } from '../tensors/sources.ts'
 import { elementCount } from '../tensors/weight-file.ts'
-import { type OpenFile, openFile, readFully } from './files.ts'
+import { type OpenFile, openFile, readFully, withFile } from './files.ts'
 
 const HEADER_BYTES = 8
 
 /** Returns the number of rounds recorded in a state file. */
-export const roundsIn = (path: string): number => {
-  const file = openFile(path, 'r')
-  try {
-    return new DataView(file.read(0, HEADER_BYTES).buffer).getFloat64(0, true)
-  } finally {
-    file.close()
-  }
-}
+export const roundsIn = (path: string): number =>
+  withFile(path, (file) => viewOf(file.read(0, HEADER_BYTES)).getFloat64(0, true))
 
 /**
  * A strategy's state between rounds: little-endian f64, first the number of rounds, then its vectors, each with one element

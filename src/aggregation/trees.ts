@@ -1,9 +1,10 @@
-import { writeFileSync } from 'node:fs'
-import { conflict, ServiceError } from '../domain/errors.ts'
+import { statSync, writeFileSync } from 'node:fs'
+import { conflict } from '../domain/errors.ts'
 import { readTrees, type TreeModel, treesDiffer } from '../tensors/xgboost-trees.ts'
 import type { AggregationJob, AggregationResult, Update } from './aggregation-messages.ts'
-import { openFile } from './files.ts'
+import { withFile } from './files.ts'
 import { nameOfUpdate } from './round-files.ts'
+import { blame } from './weight-rows.ts'
 
 /** Combines tree models. Row k is the update with the k-th smallest device ID. */
 export type TreeStrategy = (round: {
@@ -17,14 +18,7 @@ export type TreeStrategy = (round: {
   readonly weights: readonly number[]
 }
 
-export const readTreeFile = (path: string): TreeModel => {
-  const file = openFile(path, 'r')
-  try {
-    return readTrees(file)
-  } finally {
-    file.close()
-  }
-}
+export const readTreeFile = (path: string): TreeModel => withFile(path, readTrees)
 
 const MAX_TOTAL_BYTES = 1024 * 1024 * 1024
 
@@ -32,16 +26,8 @@ const readTreesOf = (label: string, path: string): TreeModel => {
   try {
     return readTreeFile(path)
   } catch (error) {
-    if (error instanceof ServiceError && error.code === 'bad_request')
-      throw conflict(`The ${label} cannot be combined with the others. ${error.message}`)
-    throw error
+    return blame(label, error)
   }
-}
-
-const sizeOf = (path: string): number => {
-  const file = openFile(path, 'r')
-  file.close()
-  return file.size
 }
 
 /** Combines tree models in memory. Throws conflict naming the update that does not match the others, and why. */
@@ -52,7 +38,7 @@ export const aggregateTrees = (
 ): AggregationResult => {
   if (job.privacy !== null) throw conflict(`Strategy '${job.strategy.name}' does not work with privacy.`)
   const paths = [...(job.globalPath === null ? [] : [job.globalPath]), ...updates.map(({ path }) => path)]
-  const total = paths.reduce((sum, path) => sum + sizeOf(path), 0)
+  const total = paths.reduce((sum, path) => sum + statSync(path).size, 0)
   if (total > MAX_TOTAL_BYTES)
     throw conflict(`The tree models have ${total} bytes in total; at most ${MAX_TOTAL_BYTES} can be combined.`)
   const model = job.globalPath === null ? null : readTreesOf('model of the round', job.globalPath)

@@ -4,7 +4,7 @@ import { detectFormat, titleOf } from '../tensors/detect.ts'
 import type { DetectedFormat } from '../tensors/formats.ts'
 import { whyOpaque } from '../tensors/read-weights.ts'
 import type { AggregationJob, AggregationResult, Update } from './aggregation-messages.ts'
-import { type OpenFile, openFile } from './files.ts'
+import { withFile } from './files.ts'
 import { nameIn } from './round-files.ts'
 import type { Strategy } from './strategy.ts'
 
@@ -64,15 +64,6 @@ export const passUnchanged = (
     state: { written: false },
     control: { written: false },
     privacy: null,
-  }
-}
-
-const withFile = <T>(path: string, read: (file: OpenFile) => T): T => {
-  const file = openFile(path, 'r')
-  try {
-    return read(file)
-  } finally {
-    file.close()
   }
 }
 

@@ -22,15 +22,11 @@ interface Places {
   readonly expanded: Uint8Array
 }
 
-/** Turns a defect of one file into the reason why the files cannot be combined. */
-const blaming = async <T>(label: string, work: () => Promise<T>): Promise<T> => {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'bad_request')
-      throw conflict(`The ${label} cannot be combined with the others. ${error.message}`)
-    throw error
-  }
+/** Turns a defect of one file into the reason why the files cannot be combined. Throws other errors as they are. */
+export const blame = (label: string, error: unknown): never => {
+  if (error instanceof ServiceError && error.code === 'bad_request')
+    throw conflict(`The ${label} cannot be combined with the others. ${error.message}`)
+  throw error
 }
 
 /** Weight files of one layout as rows of numbers: row k is one file, addressed by the template's tensors. */
@@ -60,7 +56,9 @@ export class WeightRows {
     const scratches = sources.map((_, row) => new ScratchFile(`${scratchPrefix}.${row}`))
     try {
       for (const [row, source] of sources.entries()) {
-        const found = await blaming(source.label, () => locate(source, template, scratches[row]!, model))
+        const found = await locate(source, template, scratches[row]!, model).catch((error: unknown) =>
+          blame(source.label, error),
+        )
         const last = places.at(-1)
         places.push(last !== undefined && isDeepStrictEqual(found, last) ? last : found)
       }

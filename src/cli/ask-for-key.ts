@@ -3,13 +3,13 @@ import type { Readable } from 'node:stream'
 import { anySignal } from '../domain/any-signal.ts'
 import { isWellFormedKey } from '../domain/api-key.ts'
 import { Failure, wrongUsage } from './failure.ts'
-import { Interrupted, type Io } from './io.ts'
+import { Interrupted, type SessionIo } from './io.ts'
 
 /**
  * Reads the key without leaving it in the shell's history: with hidden input on a terminal, otherwise one line from a pipe. Empty
  * if the input ends before.
  */
-export const askForKey = async (io: Io): Promise<string> => {
+export const askForKey = async (io: SessionIo): Promise<string> => {
   const { stdin } = io
   if (stdin === undefined)
     throw wrongUsage(
@@ -31,7 +31,7 @@ export const askForKey = async (io: Io): Promise<string> => {
     if (isCancel(response)) throw new Interrupted('SIGINT')
     return response
   }
-  const lines = createInterface({ input: stdin, ...(io.signal && { signal: io.signal }) })
+  const lines = createInterface({ input: stdin, signal: io.signal })
   for await (const line of lines) return line
   return ''
 }

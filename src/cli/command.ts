@@ -13,6 +13,12 @@ export interface CommandEntry {
   readonly load: () => Promise<CommandFile>
 }
 
+export const entry = (name: string, summary: string, load: CommandEntry['load']): CommandEntry => ({
+  name,
+  summary,
+  load,
+})
+
 /** Commands that share a first word, such as `svc keys list`. The word alone can also be a command, such as `svc models`. */
 export interface CommandGroup {
   readonly name: string

@@ -1,4 +1,4 @@
-import type { CommandEntry, CommandGroup } from './command.ts'
+import { type CommandEntry, type CommandGroup, entry } from './command.ts'
 import {
   APPROVAL_COMMANDS,
   AUDIT_COMMANDS,
@@ -10,8 +10,6 @@ import {
   TEAM_COMMANDS,
   TRAIN_COMMANDS,
 } from './resources/resources.ts'
-
-const entry = (name: string, summary: string, load: CommandEntry['load']): CommandEntry => ({ name, summary, load })
 
 const continuations = () => import('./train/continue.command.ts')
 

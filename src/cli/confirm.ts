@@ -1,12 +1,12 @@
 import { createInterface } from 'node:readline/promises'
 import { Failure, wrongUsage } from './failure.ts'
-import type { Io } from './io.ts'
+import type { SessionIo } from './io.ts'
 
 /**
  * Asks the user at the terminal for confirmation; only y and yes confirm. The question goes to stderr: stdout may be piped.
  * @throws Failure if the answer is no; wrong usage if stdin is not a terminal
  */
-export const confirm = async (io: Io, what: string): Promise<void> => {
+export const confirm = async (io: SessionIo, what: string): Promise<void> => {
   const { stdin } = io
   if (stdin?.isTTY !== true) {
     throw wrongUsage(
@@ -15,7 +15,7 @@ export const confirm = async (io: Io, what: string): Promise<void> => {
     )
   }
   io.stderr.write(`${what}. Continue? [y/N] `)
-  const lines = createInterface({ input: stdin, ...(io.signal && { signal: io.signal }) })
+  const lines = createInterface({ input: stdin, signal: io.signal })
   for await (const line of lines) {
     if (/^y(es)?$/i.test(line.trim())) return
     break

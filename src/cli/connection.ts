@@ -52,23 +52,11 @@ const requireOwnResponse = (baseUrl: string, response: Response, body: ArrayBuff
 export const connectionLost = (baseUrl: string, error: unknown): UnreachableError =>
   unreachable(baseUrl, reasonOf(error), error)
 
-const ADVICE: Readonly<Record<ErrorBody['error'], string | undefined>> = {
-  bad_request: undefined,
-  authorization_pending: undefined,
-  slow_down: undefined,
-  expired_token: undefined,
-  access_denied: undefined,
+const ADVICE: Readonly<Partial<Record<ErrorBody['error'], string>>> = {
   unauthorized: 'Sign in again: svc login',
   forbidden: 'Use a key with the required scope: svc login, or SERVICE_API_KEY.',
   not_found: 'Check the id and the address of the service.',
-  conflict: undefined,
-  expectation_failed: undefined,
-  rate_limited: undefined,
   internal_error: "See the service's log for details.",
-  upstream_failed: undefined,
-  upstream_busy: undefined,
-  unavailable: undefined,
-  upstream_timeout: undefined,
   insufficient_storage: "Free disk space on the service's machine.",
 }
 

@@ -28,6 +28,9 @@ export interface Io {
   readonly now?: () => Date
 }
 
+/** Its signal may be one that is never aborted. */
+export type SessionIo = Io & { readonly signal: AbortSignal }
+
 const SIGNAL_NUMBERS = { SIGINT: 2, SIGTERM: 15 } as const
 
 export type StopSignal = keyof typeof SIGNAL_NUMBERS
@@ -42,3 +45,9 @@ export class Interrupted extends Error {
     this.exitCode = 128 + SIGNAL_NUMBERS[signal]
   }
 }
+
+export const untilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })

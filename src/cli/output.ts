@@ -1,6 +1,7 @@
 import type { Io, TextSink } from './io.ts'
 import { layOut, type TableLayout } from './table.ts'
 
+export type Field = readonly [name: string, value: string | null]
 export type Cells = readonly (readonly (string | null)[])[]
 
 /** Prints data to stdout and all other messages to stderr, so that stdout can be piped. */
@@ -9,8 +10,8 @@ export interface Output {
   line(text: string): void
   /** Prints indented JSON. */
   json(value: unknown): void
-  /** Prints names and values in aligned columns; null is shown as a dash. */
-  fields(rows: readonly (readonly [name: string, value: string | null])[]): void
+  /** Prints names and values in aligned columns; null is shown as a dash, and false is left out. */
+  fields(rows: readonly (Field | false)[]): void
   /** Prints a table that fits the terminal's width. */
   table(header: readonly string[], rows: Cells, layout?: Omit<TableLayout, 'width'>): void
   /** Prints a table, through the pager if it is longer than the terminal. */
@@ -56,7 +57,7 @@ export const createOutput = ({ stdout, stderr, env, pager }: Io): Output => {
     json: (value) => line(escapeControlCharacters(JSON.stringify(value, null, 2))),
     fields: (rows) =>
       layOut(
-        rows.map(([name, value]) => [`${name}:`, cell(value)]),
+        rows.filter((row) => row !== false).map(([name, value]) => [`${name}:`, cell(value)]),
         { width: null },
       ).forEach(line),
     table: (header, rows, layout) => tableOf(header, rows, layout).forEach(line),

@@ -15,9 +15,9 @@ export const waitForNextPoll = async (
   afterMs: number,
   continuationNote: string,
 ): Promise<void> => {
-  await sleep(afterMs, undefined, io.signal && { signal: io.signal }).catch(() => {
-    if (io.signal?.aborted) out.note(continuationNote)
-    io.signal?.throwIfAborted()
+  await sleep(afterMs, undefined, { signal: io.signal }).catch(() => {
+    if (io.signal.aborted) out.note(continuationNote)
+    io.signal.throwIfAborted()
   })
 }
 

@@ -67,6 +67,9 @@ it.each([
   ['kyes --help', "svc: unknown command 'kyes'\n(Did you mean keys?)\nList commands with: svc --help\n"],
   ['help nothing', "svc: unknown command 'nothing'\nList commands with: svc --help\n"],
   ['keys lst', "svc: unknown command 'lst'\n(Did you mean list?)\nUsage: svc keys --help\n"],
+  ['models lst', "svc: unknown command 'lst'\n(Did you mean svc models?)\nUsage: svc models --help\n"],
+  ['models alises m', "svc: unknown command 'alises'\n(Did you mean aliases?)\nUsage: svc models --help\n"],
+  ['org nothing', "svc: unknown command 'nothing'\nUsage: svc org --help\n"],
   ['keys list --jsn', "svc: unknown option '--jsn'\n(Did you mean --json?)\nUsage: svc keys list --help\n"],
   ['push m.onnx', "svc: required option '-v, --version <version>' not specified\nUsage: svc push --help\n"],
   [
@@ -121,7 +124,7 @@ it('every command refuses excess arguments', async () => {
       path,
       exitCode: 2,
       stdout: '',
-      stderr: expect.stringMatching(/^svc: (too many arguments for|required option) /),
+      stderr: expect.stringMatching(/^svc: (too many arguments for|required option|unknown command) /),
     })
   }
 })

@@ -1,5 +1,5 @@
-import { setMaxListeners } from 'node:events'
-import { Command, CommanderError, Help, type Option, type ParseOptionsResult } from 'commander'
+import { Command, CommanderError, type ErrorOptions, Help, type Option, type ParseOptionsResult } from 'commander'
+import { meantBy } from '../domain/misspelling.ts'
 import type { CommandEntry, CommandFile, CommandGroup } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { ExitCode } from './exit-code.ts'
@@ -15,17 +15,31 @@ const HELP = {
     new Help().optionDescription(option) + (option.mandatory ? ' (required)' : ''),
 }
 
-/** Commander reports a missing required option before an unknown one, which may be that option with a typo. */
 class SvcCommand extends Command {
   override createCommand(name?: string): SvcCommand {
     return new SvcCommand(name)
   }
 
+  /** Commander reports a missing required option before an unknown one, which may be that option with a typo. */
   override parseOptions(argv: string[]): ParseOptionsResult {
     const parsed = super.parseOptions(argv)
     if (parsed.unknown.length > 0 && !parsed.unknown.some(isHelp))
       for (const option of this.options) option.makeOptionMandatory(false)
     return parsed
+  }
+
+  /**
+   * Commander reports too many arguments for a misspelled subcommand of a group that is also a command, such as `svc models`.
+   * That command alone does what its summary begins with: `list`.
+   */
+  override error(message: string, options?: ErrorOptions): never {
+    const isSubcommand = this.commands.length > 0 && this.registeredArguments.length === 0
+    if (options?.code !== 'commander.excessArguments' || !isSubcommand) return super.error(message, options)
+    const [word = ''] = this.args
+    const [own = ''] = this.summary().split(' ')
+    const meant = meantBy(word, [...this.commands.map((command) => command.name()), own])
+    const hint = meant === null ? '' : `\n(Did you mean ${meant === own ? `svc ${pathOf(this)}` : meant}?)`
+    return super.error(`error: unknown command '${word}'${hint}`, options)
   }
 }
 
@@ -99,8 +113,6 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
   const [requested, isVerboseFirst] = withoutVerbose(argv)
   const [words, isVerboseLater] = withoutVerbose(normalized(requested))
   const stderr = (text: string): void => void io.stderr.write(withoutKeys(withoutControlCharacters(text)))
-  // Node would warn that the many parallel requests and waits of a command are a leak.
-  if (io.signal) setMaxListeners(0, io.signal)
   const session = createSession({ ...io, verbose: isVerboseFirst || isVerboseLater })
   try {
     const chosen = await chosenBy(words)

@@ -1,13 +1,14 @@
+import { setMaxListeners } from 'node:events'
 import { type Connection, type ConnectionSettings, connect, otherProgram } from './connection.ts'
 import { Failure, wrongUsage } from './failure.ts'
 import { type Home, openHome } from './home.ts'
-import type { Io } from './io.ts'
+import type { Io, SessionIo } from './io.ts'
 import { createOutput, type Output } from './output.ts'
 import { DEFAULT_API_BASE, parseApiBase } from './service-address.ts'
 
 /** The context of every command. */
 export interface Session {
-  readonly io: Io
+  readonly io: SessionIo
   readonly out: Output
   readonly home: Home
   now(): Date
@@ -37,7 +38,10 @@ const requireHeaderText = (key: string, source: string): string => {
   )
 }
 
-export const createSession = (io: Io): Session => {
+export const createSession = (given: Io): Session => {
+  const io: SessionIo = { ...given, signal: given.signal ?? new AbortController().signal }
+  // Node would warn that the many parallel requests and waits of a command are a leak.
+  setMaxListeners(0, io.signal)
   const home = openHome(io)
   const out = createOutput(io)
   const { env } = io

@@ -1723,6 +1723,7 @@ export interface components {
          *           "created_at": "2026-03-02T09:00:00.000Z",
          *           "started_at": "2026-03-02T09:05:00.000Z",
          *           "ended_at": null,
+         *           "ended_by": null,
          *           "updated_at": "2026-03-02T09:05:00.000Z"
          *         }
          *       ]
@@ -1880,6 +1881,7 @@ export interface components {
          *           "created_at": "2026-03-02T09:00:00.000Z",
          *           "started_at": "2026-03-02T09:05:00.000Z",
          *           "ended_at": null,
+         *           "ended_by": null,
          *           "updated_at": "2026-03-02T09:05:00.000Z",
          *           "model_name": "next-word"
          *         }
@@ -3220,7 +3222,7 @@ export interface components {
              */
             created_at: string;
             ended_at: string | null;
-            /** @description How many activated devices are in each state */
+            /** @description How many activated devices are in each state; of a failed or rolled-back deployment, withdrawn: it had not failed when the plan ended, and returns to its previous version */
             devices: { [key: string]: number; };
         };
         /** @description A target and what it reported */
@@ -3228,10 +3230,10 @@ export interface components {
             device_id: string;
             activated: boolean;
             /**
-             * @description waiting: not activated yet; assigned: activated, with no report yet
+             * @description waiting: not activated yet; assigned: activated, with no report yet; withdrawn: it had not failed when the plan ended, and returns to its previous version
              * @enum {string}
              */
-            state: "waiting" | "assigned" | "downloading" | "verifying" | "ready" | "active" | "failed";
+            state: "waiting" | "assigned" | "downloading" | "verifying" | "ready" | "active" | "failed" | "withdrawn";
             version: string | null;
             reason: string | null;
             reported_at: string | null;
@@ -5571,6 +5573,7 @@ export interface components {
             created_at: string;
             started_at: string | null;
             ended_at: string | null;
+            ended_by: ("user" | "service") | null;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -5866,6 +5869,9 @@ export interface components {
          *             "receipt_path": "/api/v1/training/rounds/0d9f1c2e-5b7a-4c3d-8e6f-000000000401/receipt"
          *           }
          *         }
+         *       ],
+         *       "delivered_versions": [
+         *         2
          *       ]
          *     }
          */
@@ -5890,6 +5896,8 @@ export interface components {
              */
             created_at: string;
             versions: components["schemas"]["ListedVersion"][];
+            /** @description Numbers of the versions that rollouts, deployments, and experiments deliver to devices now */
+            delivered_versions: number[];
         };
         /**
          * @description A page of models
@@ -6401,7 +6409,7 @@ export interface components {
         NewIntegration: {
             kind?: components["schemas"]["IntegrationKind"];
             type: components["schemas"]["IntegrationType"];
-            /** @description Default: the type */
+            /** @description Unique in the organization. Default: the type, with a number if it is taken */
             name?: string;
             /** @description Address of the receiver; optional for datadog */
             endpoint?: string;
@@ -7914,6 +7922,7 @@ export interface components {
          *       "created_at": "2026-03-02T09:00:00.000Z",
          *       "started_at": "2026-03-02T09:05:00.000Z",
          *       "ended_at": null,
+         *       "ended_by": null,
          *       "updated_at": "2026-03-02T09:05:00.000Z",
          *       "model_name": "next-word",
          *       "reports": {
@@ -7958,19 +7967,21 @@ export interface components {
             created_at: string;
             started_at: string | null;
             ended_at: string | null;
+            ended_by: ("user" | "service") | null;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
              */
             updated_at: string;
             model_name: string | null;
-            /** @description How many devices last reported each state */
+            /** @description How many devices last reported each state; of a rolled-back rollout, withdrawn: it had not failed when the plan ended, and returns to its previous version */
             reports: {
                 downloading: number;
                 verifying: number;
                 ready: number;
                 active: number;
                 failed: number;
+                withdrawn?: number;
             };
             health: components["schemas"]["RolloutHealth"];
             /** @description The ten most frequent failure reasons */
@@ -7986,10 +7997,10 @@ export interface components {
         RolloutDevice: {
             device_id: string;
             /**
-             * @description assigned: no report yet
+             * @description assigned: no report yet; withdrawn: it had not failed when the plan ended, and returns to its previous version
              * @enum {string}
              */
-            state: "assigned" | "downloading" | "verifying" | "ready" | "active" | "failed";
+            state: "assigned" | "downloading" | "verifying" | "ready" | "active" | "failed" | "withdrawn";
             version: string | null;
             reason: string | null;
             reported_at: string | null;
@@ -8082,6 +8093,7 @@ export interface components {
          *           "created_at": "2026-03-02T09:00:00.000Z",
          *           "started_at": "2026-03-02T09:05:00.000Z",
          *           "ended_at": null,
+         *           "ended_by": null,
          *           "updated_at": "2026-03-02T09:05:00.000Z"
          *         }
          *       ],
@@ -8181,6 +8193,7 @@ export interface components {
             created_at: string;
             started_at: string | null;
             ended_at: string | null;
+            ended_by: ("user" | "service") | null;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -9220,7 +9233,7 @@ export interface components {
         };
         /** @description Where the version runs; null for a model that a federation shares */
         VersionRuns: {
-            /** @description Devices by last reported state: downloading, verifying, ready, active, or failed; withdrawn: it was active, and its plan was rolled back or stopped */
+            /** @description Devices by last reported state: downloading, verifying, ready, active, or failed; withdrawn: it had not failed when its plan was rolled back or stopped */
             devices: { [key: string]: number; };
             /** @description The latest 100, newest first */
             uses: components["schemas"]["VersionUse"][];
@@ -12495,6 +12508,10 @@ export interface operations {
                 offset?: components["parameters"]["Offset"];
                 /** @description Only rollouts in this state */
                 status?: "pending" | "active" | "paused" | "completed" | "rolled_back";
+                /** @description Only rollouts that a user or the service ended */
+                ended_by?: "user" | "service";
+                /** @description Only those that ended at or after this time */
+                ended_since?: string;
             };
         };
         responses: {
@@ -12979,6 +12996,10 @@ export interface operations {
                 /** @description Items to skip */
                 offset?: components["parameters"]["Offset"];
                 model_name?: string;
+                /** @description Only deployments in this state */
+                status?: "pending_approval" | "started" | "completed" | "failed" | "rolled_back" | "rejected";
+                /** @description Only those that ended at or after this time */
+                ended_since?: string;
             };
         };
         responses: {

@@ -96,7 +96,7 @@ const buildApp = async (context: Context, parts: Parts, phaseOf: () => Phase): P
   const { keys, rateLimits, sessions } = parts.access
   const metrics = createMetrics()
   metrics.texts.push(parts.operations.metrics.text)
-  registerProcessMetrics(metrics.registry, { load: database.load, updates: parts.training.updateMetrics })
+  registerProcessMetrics(metrics.registry, { load: database.load, updates: parts.training.updateCounts })
   const app = await buildServer({
     log: { level: config.logLevel },
     certificate: config.certificate,

@@ -17,6 +17,12 @@ it('times that were stored while the clock was ahead are reset once it is right 
     rollout_percentage: 10,
     step_interval_minutes: 1,
   })
+  const deployment = await request('POST', '/deploy/execute', {
+    model_name: 'm',
+    model_version: '1.0.0',
+    devices: ['ahead'],
+    deadline_minutes: 2,
+  })
   const round = await request('POST', '/training/rounds/start', {
     target_devices: 1,
     min_devices: 1,
@@ -27,6 +33,7 @@ it('times that were stored while the clock was ahead are reset once it is right 
     heartbeat_slot = 4558000, heartbeat_counts = '{1}' where device_id = 'ahead'`)
   await run(`update rounds set started_at = '2100-01-01', timeout_at = '2100-01-01 00:01'`)
   await run(`update rollouts set next_step_at = '2100-01-01', health_since = '2100-01-01'`)
+  await run(`update deployments set created_at = '2100-01-01', deadline_at = '2100-01-01 00:02'`)
   await world.advance(3600)
   expect(await request('GET', '/devices/ahead')).toMatchObject({ status: 'active' })
 
@@ -39,10 +46,14 @@ it('times that were stored while the clock was ahead are reset once it is right 
   ])
   const { rows } = await run('select started_at, timeout_at from rounds')
   expect(rows).toEqual([{ started_at: world.now(), timeout_at: new Date(world.now().getTime() + 60_000) }])
+  const deploymentNow = () => request('GET', `/deployments/${deployment.deployment_id}`)
+  const deadline_at = new Date(world.now().getTime() + 120_000).toISOString()
+  expect(await deploymentNow()).toMatchObject({ status: 'started', deadline_at })
   await world.advance(61)
   expect(await request('GET', `/training/rounds/${round.id}/status`)).toMatchObject({ status: 'failed' })
   expect(await request('GET', `/models/m/rollouts/${rollout.rollout_id}`)).toMatchObject({ percentage: 20 })
   await world.advance(300)
+  expect(await deploymentNow()).toMatchObject({ status: 'failed' })
   expect(await request('GET', '/devices/ahead')).toMatchObject({ status: 'inactive' })
 })
 

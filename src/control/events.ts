@@ -16,7 +16,7 @@ export interface RoundFacts {
 }
 
 /** The outcome of a completed round, for its job and for those who may read its model. */
-export interface RoundOutcome {
+interface RoundOutcome {
   readonly modelId: string
   readonly loss: number | null
   readonly stateSha256: string | null
@@ -25,7 +25,7 @@ export interface RoundOutcome {
   readonly nextClipNorm: number | null
 }
 
-export interface JobChange {
+interface JobChange {
   readonly id: string
   readonly orgId: string | null
   readonly federationId: string | null

@@ -4,7 +4,7 @@ import type { Context, Settings } from './context.ts'
 import type { ControlEvents } from './events.ts'
 
 /** Events that start a task right after their commit; a function decides whether an event does. */
-export type WakeOn = {
+type WakeOn = {
   readonly [Type in keyof ControlEvents]?: true | ((event: ControlEvents[Type]) => boolean)
 }
 

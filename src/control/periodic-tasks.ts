@@ -2,7 +2,7 @@ import { unaudited } from './audit-note.ts'
 import type { ControlEventBus, ControlEvents } from './events.ts'
 import type { Task } from './module.ts'
 
-export interface PeriodicTasks {
+interface PeriodicTasks {
   /** Runs a task as soon as possible, in addition to its interval. Resolves when a run that began after this call has ended. */
   wake(name: string): Promise<void>
   /** Starts no more runs and waits for the current ones. */

@@ -9,7 +9,7 @@ import {
   sourceFormatOf,
   targetFormatOf,
 } from './formats.ts'
-import { elementCount, type OnnxModel, type OnnxValue } from './onnx/model.ts'
+import { countsOf, elementCount, type OnnxModel, type OnnxValue } from './onnx/model.ts'
 import type { Rows } from './quantize/generate-samples.ts'
 
 export interface ConversionRequest {
@@ -63,12 +63,6 @@ const shapeFor = (model: OnnxModel, inputShape: readonly number[] | undefined): 
   if (inputShape !== undefined) return inputShape
   const shape = model.graph.inputs[0]?.shape
   return shape === null || (shape !== undefined && fits(shape)) ? IMAGE_SHAPE : undefined
-}
-
-const countOperators = (model: OnnxModel): Record<string, number> => {
-  const counts = new Map<string, number>()
-  for (const { type } of model.graph.nodes) counts.set(type, (counts.get(type) ?? 0) + 1)
-  return Object.fromEntries([...counts].sort((one, other) => other[1] - one[1] || (one[0] < other[0] ? -1 : 1)))
 }
 
 /** The only place that converts errors caused by damaged files into bad_request. */
@@ -137,7 +131,7 @@ export const convertModel = (source: ByteSource, request: ConversionRequest): Co
   return {
     source: from.name,
     parameters: [...initializers.values()].reduce((total, { shape }) => total + elementCount(shape), 0),
-    operators: countOperators(model),
+    operators: countsOf(model.graph.nodes.map(({ type }) => type)),
     inputs,
     outputs,
     inputShape: shape ?? null,

@@ -3,14 +3,8 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { threadEntry } from '../platform/threads/start-thread.ts'
 
-export interface ServiceProcess {
-  readonly baseUrl: string
-  /** Resolves once the service has finished requests in flight. */
-  stop(): Promise<void>
-}
-
 /** Runs `npm start` on a free port: the real service in a separate process, with its data in `dataDir`. */
-export const startService = async (dataDir: string): Promise<ServiceProcess> => {
+export const startService = async (dataDir: string) => {
   const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(threadEntry(import.meta.url, '../main'))], {
     env: {
       ...withoutSettings(process.env),
@@ -38,7 +32,8 @@ export const startService = async (dataDir: string): Promise<ServiceProcess> => 
   process.once('exit', kill)
   return {
     baseUrl,
-    async stop() {
+    /** Resolves once the service has finished requests in flight. */
+    async stop(): Promise<void> {
       child.kill('SIGTERM')
       await ended
       process.off('exit', kill)

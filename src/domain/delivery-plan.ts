@@ -4,6 +4,27 @@ export const REPORT_STATES = ['downloading', 'verifying', 'ready', 'active', 'fa
 export type ReportState = (typeof REPORT_STATES)[number]
 export type PlanKind = 'rollout' | 'deployment' | 'experiment'
 
+/** The states of a plan's devices: what they reported, or that the plan was withdrawn. */
+export const DEVICE_STATES = [...REPORT_STATES, 'withdrawn'] as const
+export type DeviceState = (typeof DEVICE_STATES)[number]
+
+/**
+ * When a plan is rolled back or fails, its devices return to their previous versions, which they do not report to it: of their
+ * last reports, only failures still hold.
+ */
+export const withdrawnState = (state: ReportState): 'failed' | 'withdrawn' =>
+  state === 'failed' ? 'failed' : 'withdrawn'
+
+/** The same for the number of devices in each state. */
+export const withdrawnCounts = <Counts extends Readonly<Record<string, number>>>(
+  counts: Counts,
+): Counts & { readonly withdrawn: number } => {
+  const { failed = 0 } = counts
+  const none = Object.fromEntries(Object.keys(counts).map((state) => [state, 0])) as Counts
+  const all = Object.values(counts).reduce((sum, devices) => sum + devices, 0)
+  return { ...none, failed, withdrawn: all - failed }
+}
+
 /** A version of a catalog model or, if modelId is null, a name that devices resolve themselves. */
 export interface Target {
   readonly modelId: string | null

@@ -66,17 +66,22 @@ export const nextStatus = (status: DeploymentStatus, event: DeploymentEvent): De
   return next
 }
 
-/** The history events that begin a phase. Newly activated devices get the whole time of a phase. */
-export const PHASE_EVENTS = ['create', 'approve', 'promote', 'replace', 'switch'] as const
+/** True if its devices return to their previous versions. */
+export const isWithdrawn = (status: DeploymentStatus): boolean => status === 'failed' || status === 'rolled_back'
 
 /** Devices cannot report in less time than this. */
-const MIN_PHASE_MS = 60_000
+export const MIN_PHASE_SECONDS = 60
 
-/** Returns the deadline of a phase that begins now: the same duration as the previous phase, but at least a minute. */
-export const deadlineOfNextPhase = (deadlineAt: Date | null, phaseStartedAt: Date, now: Date): Date | null =>
-  deadlineAt === null
-    ? null
-    : new Date(now.getTime() + Math.max(MIN_PHASE_MS, deadlineAt.getTime() - phaseStartedAt.getTime()))
+/** A phase begins when a deployment starts or switches, and when more devices are activated. Each phase may last equally long. */
+interface Phase {
+  /** Null without a deadline, and for deployments that a process of an earlier release created. */
+  readonly phaseSeconds: number | null
+  readonly deadlineAt: Date | null
+}
+
+/** Returns the deadline of a phase that begins now: newly activated devices get a whole phase, and at least a minute. */
+export const deadlineOfNextPhase = ({ phaseSeconds, deadlineAt }: Phase, now: Date): Date | null =>
+  phaseSeconds === null ? deadlineAt : new Date(now.getTime() + Math.max(MIN_PHASE_SECONDS, phaseSeconds) * 1000)
 
 /** The latest reports of the activated devices. */
 export interface Reported {

@@ -4,6 +4,7 @@ import {
   departed,
   NOT_DELIVERED,
   NOT_DELIVERED_IN_TIME,
+  NOT_RUNNING,
   notCompleted,
   reasonForOthers,
   TOO_OLD,
@@ -12,6 +13,7 @@ import {
 it.each([
   NOT_DELIVERED,
   NOT_DELIVERED_IN_TIME,
+  NOT_RUNNING,
   TOO_OLD,
   departed('acme'),
   'Did not fetch the plan within 30 s.',

@@ -4,6 +4,8 @@ export const NOT_DELIVERED = 'Had not submitted an update when the round closed.
 /** Of a device that over-selection drew in addition; no failure. */
 export const NOT_NEEDED = 'Not needed: enough other devices had submitted an update.'
 export const NOT_DELIVERED_IN_TIME = 'Had not submitted an update when the round timed out.'
+/** Of a round and its devices, which could not submit; no failure of theirs. */
+export const NOT_RUNNING = "The service was not running when the round's time ran out."
 /** Why an asynchronous job drops a device whose update would be too stale. */
 export const TOO_OLD = 'The job continued without this device: its model is too old.'
 export const departed = (orgId: string): string => `'${orgId}' is no longer a member of the federation.`
@@ -27,6 +29,7 @@ const OF_SERVICE = [
   NOT_DELIVERED,
   NOT_NEEDED,
   NOT_DELIVERED_IN_TIME,
+  NOT_RUNNING,
   TOO_OLD,
   /^'[^']*' is no longer a member of the federation\.$/,
   /^Did not fetch the plan within \d+ s\.$/,

@@ -1,5 +1,3 @@
-import type { Random } from './sampling.ts'
-
 /** The target for the whole fleet's heartbeats per second: a third of what one process handles on a small machine. */
 const CHECK_INS_PER_SECOND = 1000
 /** A device is inactive after five minutes of silence; one lost heartbeat must not cause that. */
@@ -18,7 +16,8 @@ export interface PaceOptions {
   readonly urgency: 'now' | 'soon' | null
   /** How long the response was held for the device (long polling), which counts toward the interval. */
   readonly heldSeconds: number
-  readonly random: Random
+  /** A number in [0, 1), uniformly distributed. */
+  readonly random: () => number
 }
 
 /**

@@ -28,6 +28,7 @@ const rollout = (status: RolloutStatus, more: Partial<RolloutState> = {}): Rollo
   healthSince: status === 'pending' ? null : before,
   startedAt: status === 'pending' ? null : before,
   endedAt: status === 'completed' ? before : null,
+  endedBy: status === 'completed' ? 'service' : null,
   ...more,
 })
 
@@ -52,17 +53,24 @@ describe('a transition', () => {
     ['active', 'fail_health', { status: 'paused', nextStepAt: null, reason: 'because' }],
     ['active', 'step', { percentage: 45, nextStepAt: inAnHour }],
     ['active', 'advance', { percentage: 45, nextStepAt: inAnHour }],
-    ['active', 'reach', { status: 'completed', nextStepAt: null, endedAt: now }],
+    ['active', 'reach', { status: 'completed', nextStepAt: null, endedAt: now, endedBy: 'user' }],
     ['active', 'promote', { nextStepAt: inAnHour }],
-    ['active', 'rollback', { status: 'rolled_back', nextStepAt: null, endedAt: now, reason: 'because' }],
+    [
+      'active',
+      'rollback',
+      { status: 'rolled_back', nextStepAt: null, endedAt: now, endedBy: 'user', reason: 'because' },
+    ],
     ['active', 'set_percentage', { percentage: 40, nextStepAt: inAnHour }],
     ['paused', 'resume', { status: 'active', nextStepAt: inAnHour, healthSince: now, reason: null }],
-    ['paused', 'rollback', { status: 'rolled_back', endedAt: now, reason: 'because' }],
+    ['paused', 'rollback', { status: 'rolled_back', endedAt: now, endedBy: 'user', reason: 'because' }],
     ['paused', 'set_percentage', { percentage: 40 }],
-    ['completed', 'rollback', { status: 'rolled_back', endedAt: now, reason: 'because' }],
+    ['completed', 'rollback', { status: 'rolled_back', endedAt: now, endedBy: 'user', reason: 'because' }],
   ])('of a %s rollout by %s makes exactly these changes', (status, event, changes) => {
     const from = rollout(status)
-    expect(transition(from, event, now, { reason: 'because', percentage: 40 })).toEqual({ ...from, ...changes })
+    expect(transition(from, event, now, { reason: 'because', percentage: 40, by: 'user' })).toEqual({
+      ...from,
+      ...changes,
+    })
   })
 
   const absent = (Object.keys(ROLLOUT_TRANSITIONS) as RolloutStatus[]).flatMap((status) =>

@@ -55,6 +55,10 @@ const VERB: Readonly<Record<RolloutEvent, string>> = {
   set_percentage: 'be given another percentage',
 }
 
+/** user: a person or key requested it. service: its steps, its health, or a policy did it; the reason says which. */
+export const ROLLOUT_ENDED_BY = ['user', 'service'] as const
+export type EndedBy = (typeof ROLLOUT_ENDED_BY)[number]
+
 /** The parts of a rollout that its rules use. */
 export interface RolloutState {
   readonly status: RolloutStatus
@@ -71,25 +75,27 @@ export interface RolloutState {
   readonly healthSince: Date | null
   readonly startedAt: Date | null
   readonly endedAt: Date | null
+  readonly endedBy: EndedBy | null
 }
 
 /**
  * Returns the rollout after `event`; if it reaches the target, call again with `reach`. `detail.reason` is stored with pauses
- * and rollbacks; `detail.percentage` belongs to `set_percentage`.
+ * and rollbacks; `detail.percentage` belongs to `set_percentage`; `detail.by` is who caused the event, by default the service.
  * @throws conflict if the rollout's status does not allow the event.
  */
 export const transition = (
   rollout: RolloutState,
   event: RolloutEvent,
   now: Date,
-  detail: { readonly reason?: string; readonly percentage?: number } = {},
+  detail: { readonly reason?: string; readonly percentage?: number; readonly by?: EndedBy } = {},
 ): RolloutState => {
   const status = ROLLOUT_TRANSITIONS[rollout.status][event]
   if (status === undefined) throw conflict(`A rollout that is ${rollout.status} cannot ${VERB[event]}.`)
   const next = { ...rollout, status, ...changesBy(event, rollout, now, detail) }
   const runs = status === 'active'
   const ends = status === 'completed' || status === 'rolled_back'
-  return { ...next, nextStepAt: runs ? next.nextStepAt : null, endedAt: ends ? now : null }
+  const ending = ends ? { endedAt: now, endedBy: detail.by ?? 'service' } : { endedAt: null, endedBy: null }
+  return { ...next, nextStepAt: runs ? next.nextStepAt : null, ...ending }
 }
 
 const changesBy = (
@@ -178,12 +184,7 @@ export const dueEvent = (
   return hasReached(rollout) ? 'reach' : 'step'
 }
 
-export interface Steps {
-  readonly percentage: number
-  readonly targetPercentage: number
-  readonly incrementStep: number
-  readonly stepIntervalSeconds: number
-}
+export type Steps = Pick<RolloutState, 'percentage' | 'targetPercentage' | 'incrementStep' | 'stepIntervalSeconds'>
 
 /** Requires the target not to be below the start. @throws bad_request naming the field. */
 export const requireSteps = (steps: Steps): void => {

@@ -117,15 +117,23 @@ const closingUpdates = ({ takingPart, wantedUpdates, plan }: RoundProgress): num
 /** Returns what an active round must do at `now`: stop accepting updates, fail, or nothing yet (null). */
 export const dueEvent = (round: RoundProgress, now: Date): 'collect' | 'time_out' | null => {
   if (round.closesAt !== null) return privateDueEvent({ ...round, closesAt: round.closesAt }, now)
-  const quorum = round.quorumAt !== null && round.completedDevices >= round.minDevices
-  if (quorum && round.completedDevices >= closingUpdates(round)) return 'collect'
-  if (quorum && now.getTime() >= collectAt(round).getTime()) return 'collect'
-  return now.getTime() >= round.timeoutAt.getTime() ? 'time_out' : null
+  const isOver = now.getTime() >= dueAt(round).getTime()
+  if (!hasQuorum(round)) return isOver ? 'time_out' : null
+  return isOver || round.completedDevices >= closingUpdates(round) ? 'collect' : null
 }
 
-/** Returns when a round with a quorum stops waiting for stragglers: after the grace period, but not after the timeout. */
-const collectAt = (round: RoundProgress): Date =>
-  new Date(Math.min(round.quorumAt!.getTime() + round.graceSeconds * 1000, round.timeoutAt.getTime()))
+const hasQuorum = ({ quorumAt, completedDevices, minDevices }: RoundProgress): boolean =>
+  quorumAt !== null && completedDevices >= minDevices
+
+/**
+ * Returns when the round is due however few updates have arrived. With a quorum, it stops waiting for stragglers after the grace
+ * period, but not after the timeout.
+ */
+export const dueAt = (round: RoundProgress): Date => {
+  if (round.closesAt !== null) return round.closesAt
+  if (!hasQuorum(round)) return round.timeoutAt
+  return new Date(Math.min(round.quorumAt!.getTime() + round.graceSeconds * 1000, round.timeoutAt.getTime()))
+}
 
 /** True if the round needs a decision at `now`, by `dueEvent` or by a review. */
 export const isDue = (

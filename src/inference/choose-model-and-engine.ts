@@ -77,21 +77,11 @@ export const openChosen = async (
     )
   if (name === 'onnxruntime') {
     const { openOnnxEngine } = await import('./engines/onnx/open-engine.ts')
-    const { threads, log } = settings
-    const engines = enginesFolder(env)
-    return openOnnxEngine({
-      name: model.name,
-      path: model.path,
-      engines,
-      ...(threads !== undefined && { threads }),
-      log,
-    })
+    return openOnnxEngine({ ...settings, name: model.name, path: model.path, engines: enginesFolder(env) })
   }
-  const { slots, contextTokens, log } = settings
-  const limits = { ...(slots !== undefined && { slots }), ...(contextTokens !== undefined && { contextTokens }) }
   if (model.format === 'remote') {
     const key = env.SERVICE_ENGINE_API_KEY?.trim() || null
-    return openRemoteEngine({ name, baseUrl: model.path, key, model: model.name, ...limits })
+    return openRemoteEngine({ ...settings, name, baseUrl: model.path, key, model: model.name })
   }
-  return openStartedEngine(serverNamed(name)!, { model, env, log, ...limits })
+  return openStartedEngine(serverNamed(name)!, { ...settings, model, env })
 }

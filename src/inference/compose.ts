@@ -1,58 +1,26 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LogOptions } from '../platform/http/request-log.ts'
-import type { AvailableModels, Compress } from './api/available-models.ts'
-import type { InferenceServer, PreparedServer } from './api/build-server.ts'
-import type { SearchPaths } from './choose-model-and-engine.ts'
+import type { Compress } from './api/available-models.ts'
+import type { InferenceServer, InferenceServerOptions, PreparedServer } from './api/build-server.ts'
+import type { EngineSettings } from './choose-model-and-engine.ts'
 import { announce } from './discovery/announce.ts'
-import type { DraftOptions } from './engines/llama/settings.ts'
 import { compress } from './runtime/compression/compress.ts'
-import { openModels, type ServedModels } from './served-models.ts'
+import { openModels, type ServedModels, type ServedModelsOptions } from './served-models.ts'
 
-export interface InferenceSettings extends SearchPaths {
-  /** Names or paths. The first is loaded at startup, others on first use. */
-  readonly models: readonly [string, ...string[]]
-  /** `auto`, or the name of an engine. */
-  readonly engine?: string
-  /** The address to listen on. */
-  readonly host: string
-  /** 0 lets the system choose a free one. */
-  readonly port: number
-  /** The address that clients use, if it has another name. */
-  readonly publicUrl?: string | null
-  /** Origins of web pages that may call the server, in addition to those of this machine. */
-  readonly corsOrigins?: readonly string[]
-  /** How many requests may wait for each engine; with 0, a request that cannot start at once is refused. */
-  readonly maxQueue?: number
-  /** The key that requests require; null for none. */
-  readonly apiKey?: string | null
-  /** Requests that name no format get JSON. */
-  readonly jsonMode?: boolean
-  /** Whether requests for the model `auto` let the server choose a model. */
-  readonly autoRoute?: boolean
+export interface InferenceSettings
+  extends Omit<ServedModelsOptions, 'engine' | 'autoRoute' | 'signal' | 'engineSettings'>,
+    Partial<Pick<ServedModelsOptions, 'engine' | 'autoRoute' | 'signal'>>,
+    Partial<Pick<EngineSettings, 'cacheMegabytes' | 'draft' | 'threads' | 'contextTokens' | 'slots'>>,
+    Pick<InferenceServerOptions, 'host' | 'port' | 'publicUrl' | 'corsOrigins' | 'apiKey' | 'version' | 'log'>,
+    Partial<Pick<InferenceServerOptions, 'maxQueue'>> {
   /** Compresses prompts with more tokens than this; null leaves prompts unchanged. */
   readonly compressOver?: number | null
-  /** Memory for the prompt cache; 0 disables it. */
-  readonly cacheMegabytes?: number
-  readonly draft?: DraftOptions | null
-  /** GGUF files of LoRA adapters for the first model. */
-  readonly lora?: readonly string[]
-  /** Threads that compute. By default all cores for models of 256 MiB and more, otherwise one less. */
-  readonly threads?: number
-  /** For the prompt and the answer together. */
-  readonly contextTokens?: number
-  /** Parallel answers. */
-  readonly slots?: number
   /** Whether to announce the server on the local network. */
   readonly announce?: boolean
-  readonly version: string
-  readonly log: LogOptions
   /** Called with a line for each event of a model or its engine. */
   readonly onModelEvent?: (line: string) => void
   /** Called for problems that do not stop the server. */
   readonly onWarning?: (line: string) => void
-  /** Aborts the startup. */
-  readonly signal?: AbortSignal
 }
 
 export interface ComposedServer extends InferenceServer {
@@ -76,27 +44,21 @@ const assertFree = ({ host, port }: InferenceSettings): Promise<void> =>
 const compressionOver = (tokens: number | null | undefined): Compress | null =>
   tokens === null || tokens === undefined
     ? null
-    : async (messages, countTokens) => {
-        const done = await compress(messages, countTokens, { thresholdTokens: tokens })
-        return done === null ? null : { messages: done.messages, removedTokens: done.report.removedTokens }
-      }
+    : async (messages, countTokens) =>
+        (await compress(messages, countTokens, { thresholdTokens: tokens }))?.messages ?? null
 
-const openServedModels = ({ home, cwd, env, models, ...settings }: InferenceSettings): Promise<ServedModels> => {
-  const { threads, contextTokens, slots } = settings
+const openServedModels = (settings: InferenceSettings): Promise<ServedModels> => {
+  const { engine = 'auto', autoRoute = false, signal = new AbortController().signal } = settings
+  const { cacheMegabytes = 2048, draft = null, threads, contextTokens, slots, onModelEvent: log = ignore } = settings
   return openModels({
-    home,
-    cwd,
-    env,
-    models,
-    engine: settings.engine ?? 'auto',
-    autoRoute: settings.autoRoute ?? false,
-    signal: settings.signal ?? new AbortController().signal,
-    lora: settings.lora ?? [],
-    jsonMode: settings.jsonMode ?? false,
+    ...settings,
+    engine,
+    autoRoute,
+    signal,
     engineSettings: {
-      cacheMegabytes: settings.cacheMegabytes ?? 2048,
-      draft: settings.draft ?? null,
-      log: settings.onModelEvent ?? ignore,
+      cacheMegabytes,
+      draft,
+      log,
       ...(threads !== undefined && { threads }),
       ...(contextTokens !== undefined && { contextTokens }),
       ...(slots !== undefined && { slots }),
@@ -116,26 +78,17 @@ const announceModel = (
 /** Prepares the server before its models are open. They are not used until it listens. */
 const prepareServer = async (settings: InferenceSettings, opened: () => ServedModels): Promise<PreparedServer> => {
   const { prepareInferenceServer } = await import('./api/build-server.ts')
-  const { host, port, publicUrl = null, corsOrigins = [], version, log } = settings
-  // Routes get the models now, but use them only from the first request on.
-  const models: AvailableModels = {
-    list: () => opened().available.list(),
-    open: (name, signal) => opened().available.open(name, signal),
-    loaded: () => opened().available.loaded(),
-  }
   return prepareInferenceServer({
-    host,
-    port,
-    publicUrl,
-    corsOrigins,
-    version,
-    log,
-    models,
+    ...settings,
+    // Routes get the models now, but use them only from the first request on.
+    models: {
+      list: () => opened().available.list(),
+      open: (name, signal) => opened().available.open(name, signal),
+      loaded: () => opened().available.loaded(),
+    },
     route: settings.autoRoute ? (question) => opened().route!(question) : null,
     compress: compressionOver(settings.compressOver),
     maxQueue: settings.maxQueue ?? 32,
-    jsonMode: settings.jsonMode ?? false,
-    apiKey: settings.apiKey ?? null,
   })
 }
 

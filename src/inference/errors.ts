@@ -1,30 +1,30 @@
 import { basename, dirname } from 'node:path'
 
 /** The error codes of the inference server with their HTTP status. Bodies have OpenAI's format. */
-const KINDS = {
-  invalid_request: { status: 400, type: 'invalid_request_error' },
-  context_length_exceeded: { status: 400, type: 'invalid_request_error' },
-  unsupported: { status: 400, type: 'invalid_request_error' },
-  expectation_failed: { status: 417, type: 'invalid_request_error' },
-  invalid_api_key: { status: 401, type: 'invalid_request_error' },
-  host_not_allowed: { status: 403, type: 'invalid_request_error' },
-  model_not_found: { status: 404, type: 'invalid_request_error' },
-  not_found: { status: 404, type: 'invalid_request_error' },
-  method_not_allowed: { status: 405, type: 'invalid_request_error' },
-  request_timeout: { status: 408, type: 'invalid_request_error' },
-  request_too_large: { status: 413, type: 'invalid_request_error' },
-  queue_full: { status: 503, type: 'server_error' },
-  engine_missing: { status: 503, type: 'server_error' },
-  out_of_memory: { status: 503, type: 'server_error' },
+const STATUSES = {
+  invalid_request: 400,
+  context_length_exceeded: 400,
+  unsupported: 400,
+  expectation_failed: 417,
+  invalid_api_key: 401,
+  host_not_allowed: 403,
+  model_not_found: 404,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_timeout: 408,
+  request_too_large: 413,
+  queue_full: 503,
+  engine_missing: 503,
+  out_of_memory: 503,
   /** The model file is the server's, so this is not the client's fault. */
-  invalid_model: { status: 500, type: 'server_error' },
-  engine_failed: { status: 500, type: 'server_error' },
+  invalid_model: 500,
+  engine_failed: 500,
   /** From a server that is used as an engine. */
-  upstream_failed: { status: 502, type: 'server_error' },
-  upstream_timeout: { status: 504, type: 'server_error' },
+  upstream_failed: 502,
+  upstream_timeout: 504,
 } as const
 
-export type InferenceErrorCode = keyof typeof KINDS
+export type InferenceErrorCode = keyof typeof STATUSES
 
 /** An error for users of the inference server: what was wrong, where, and what to do. */
 export class InferenceError extends Error {
@@ -46,12 +46,13 @@ export class InferenceError extends Error {
   }
 
   get statusCode(): number {
-    return KINDS[this.code].status
+    return STATUSES[this.code]
   }
 
   toJSON() {
     const { message, param, code } = this
-    return { error: { message, type: KINDS[code].type, param, code } }
+    const type = this.statusCode < 500 ? 'invalid_request_error' : 'server_error'
+    return { error: { message, type, param, code } }
   }
 }
 

@@ -1,13 +1,4 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  createPublicKey,
-  type KeyObject,
-  randomBytes,
-  sign,
-  verify,
-} from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, createPublicKey, randomBytes, sign, verify } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureEncryptionKey, ensureSigningKey } from './files/key-files.ts'
@@ -26,32 +17,36 @@ export interface Secrets {
   open(sealed: string, context: string): Promise<string>
 }
 
+/** Loads a key on first use, and again after a failure. */
+const loadedOnce = <Key>(load: () => Promise<Key>) => {
+  let loading: Promise<Key> | null = null
+  return {
+    isLoaded: (): boolean => loading !== null,
+    get: (): Promise<Key> =>
+      (loading ??= load().catch((error: unknown) => {
+        loading = null
+        throw error
+      })),
+  }
+}
+
 /** AES-256-GCM (NIST SP 800-38D) with a fresh nonce for every text. */
 export const createSecrets = (dataDir: string): Secrets => {
   const path = join(dataDir, 'secrets.key')
-  let key: Promise<Buffer> | null = null
-  const load = async (): Promise<Buffer> => {
-    try {
-      return await ensureEncryptionKey(dataDir)
-    } catch (error) {
-      key = null
-      throw error
-    }
-  }
-  const ensureKey = (): Promise<Buffer> => (key ??= load())
+  const key = loadedOnce(() => ensureEncryptionKey(dataDir))
   return {
     async seal(text, context) {
       const nonce = randomBytes(NONCE_BYTES)
-      const cipher = createCipheriv(ALGORITHM, await ensureKey(), nonce).setAAD(Buffer.from(context))
+      const cipher = createCipheriv(ALGORITHM, await key.get(), nonce).setAAD(Buffer.from(context))
       const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
       return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')
     },
     async open(sealed, context) {
       const bytes = Buffer.from(sealed, 'base64')
-      if (key === null && !existsSync(path)) {
+      if (!key.isLoaded() && !existsSync(path)) {
         throw new Error(`${path} is missing: without it, encrypted data cannot be read. Restore it from a backup.`)
       }
-      const loaded = await ensureKey()
+      const loaded = await key.get()
       try {
         const decipher = createDecipheriv(ALGORITHM, loaded, bytes.subarray(0, NONCE_BYTES))
         decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
@@ -78,16 +73,7 @@ export interface Signer {
 }
 
 export const createSigner = (dataDir: string): Signer => {
-  let loaded: Promise<KeyObject> | null = null
-  const load = async (): Promise<KeyObject> => {
-    try {
-      return await ensureSigningKey(dataDir)
-    } catch (error) {
-      loaded = null
-      throw error
-    }
-  }
-  const key = (): Promise<KeyObject> => (loaded ??= load())
+  const key = loadedOnce(() => ensureSigningKey(dataDir)).get
   return {
     sign: async (text) => sign(null, Buffer.from(text), await key()).toString('base64'),
     isSignedBy: async (text, signature) =>

@@ -15,7 +15,7 @@ export class DamagedDownload extends Error {
   override readonly name = 'DamagedDownload'
 }
 
-type DeliveryCalls = Pick<Device, 'assignments' | 'reportAssignment' | 'downloadVersion'>
+type DeliveryCalls = Pick<Device, 'assignments' | 'reportAssignment' | 'reportedPlans' | 'downloadVersion'>
 
 /** A device's calls about its assignments. */
 export const deliveryCalls = (transport: Transport, deviceId: string): DeliveryCalls => {
@@ -103,6 +103,16 @@ export const deliveryCalls = (transport: Transport, deviceId: string): DeliveryC
         options,
       )
       return { current }
+    },
+
+    reportedPlans: async (options = {}) => {
+      const params = { path: { device_id: deviceId } }
+      const { reports } = await transport.call(
+        ['list of reports', 'reports'],
+        (api, signal) => api.GET('/api/v1/devices/{device_id}/reports', { params, signal }),
+        options,
+      )
+      return reports.map(({ plan_id }) => plan_id)
     },
 
     downloadVersion: download,

@@ -142,4 +142,6 @@ export interface Device {
     report: DeliveryReport,
     options?: CallOptions,
   ): Promise<{ readonly current: boolean }>
+  /** Returns the plans that this device has reported on, at most 100, with the newest report first. */
+  reportedPlans(options?: CallOptions): Promise<readonly string[]>
 }

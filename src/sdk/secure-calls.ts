@@ -1,5 +1,5 @@
 import type { operations } from '../client/api.gen.ts'
-import { ApiError } from '../client/client.ts'
+import { type ApiClient, ApiError } from '../client/client.ts'
 import type { SecureStatus } from '../secure-aggregation/server-round.ts'
 import type { CallOptions, SecureCalls } from './device.ts'
 import type { SecureState } from './secure-state.ts'
@@ -27,9 +27,15 @@ export const secureCalls = (transport: Transport): SecureCalls => {
   }
 
   /** An earlier attempt may have arrived although its response was lost. */
-  const stepOf = async (roundId: string, status: SecureStatus, options: CallOptions, send: () => Promise<Body>) => {
+  const stepOf = async (
+    roundId: string,
+    status: SecureStatus,
+    what: string,
+    send: Parameters<typeof transport.call<Body>>[1],
+    options: CallOptions = {},
+  ) => {
     try {
-      return stateOf(await send())
+      return stateOf(await transport.call([what, 'settings'], send, options))
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 409) throw error
       const found = await state(roundId, options)
@@ -42,39 +48,28 @@ export const secureCalls = (transport: Transport): SecureCalls => {
   return {
     state,
 
-    sendKeys: (roundId, message, options = {}) => {
+    sendKeys: (roundId, message, options) => {
       const body = { encryption_key: message.encryptionKey, masking_key: message.maskingKey }
       const path = '/api/v1/training/rounds/{round_id}/secure/keys'
       const params = paramsOf(roundId)
-      return stepOf(roundId, 'advertising', options, () =>
-        transport.call(['secure keys', 'settings'], (api, signal) => api.POST(path, { params, body, signal }), options),
-      )
+      const send = (api: ApiClient, signal: AbortSignal) => api.POST(path, { params, body, signal })
+      return stepOf(roundId, 'advertising', 'secure keys', send, options)
     },
 
-    sendShares: (roundId, message, options = {}) => {
+    sendShares: (roundId, message, options) => {
       const body = { seed_commitment: message.seedCommitment, sealed: message.sealed }
       const path = '/api/v1/training/rounds/{round_id}/secure/shares'
       const params = paramsOf(roundId)
-      return stepOf(roundId, 'sharing', options, () =>
-        transport.call(
-          ['secure shares', 'settings'],
-          (api, signal) => api.POST(path, { params, body, signal }),
-          options,
-        ),
-      )
+      const send = (api: ApiClient, signal: AbortSignal) => api.POST(path, { params, body, signal })
+      return stepOf(roundId, 'sharing', 'secure shares', send, options)
     },
 
-    sendUnmask: (roundId, message, options = {}) => {
+    sendUnmask: (roundId, message, options) => {
       const body = { self_masks: message.selfMasks, masking_keys: message.maskingKeys }
       const path = '/api/v1/training/rounds/{round_id}/secure/unmask'
       const params = paramsOf(roundId)
-      return stepOf(roundId, 'unmasking', options, () =>
-        transport.call(
-          ['secure unmasking', 'settings'],
-          (api, signal) => api.POST(path, { params, body, signal }),
-          options,
-        ),
-      )
+      const send = (api: ApiClient, signal: AbortSignal) => api.POST(path, { params, body, signal })
+      return stepOf(roundId, 'unmasking', 'secure unmasking', send, options)
     },
   }
 }

@@ -53,8 +53,10 @@ export interface EvaluationPlan
 
 type EvaluationBody = operations['getEvaluationPlan']['responses'][200]['content']['application/json']
 
-/** `clockLeadMs`: how far the service's clock is ahead of ours. */
-export const evaluationPlanOf = (body: EvaluationBody, clockLeadMs: number): EvaluationPlan => {
+type PlanBody = operations['getRoundPlan']['responses'][200]['content']['application/json']
+
+/** What both plans have. `clockLeadMs`: how far the service's clock, which wrote timeout_at, is ahead of ours. */
+const sharedOf = (body: EvaluationBody | PlanBody, clockLeadMs: number): Omit<EvaluationPlan, 'model'> => {
   const timeoutAt = Date.parse(body.timeout_at)
   if (Number.isNaN(timeoutAt)) throw new NetworkError('The service sent a plan whose timeout_at is not a timestamp.')
   return {
@@ -63,36 +65,28 @@ export const evaluationPlanOf = (body: EvaluationBody, clockLeadMs: number): Eva
     hyperparameters: body.hyperparameters,
     jobId: body.job_id ?? null,
     timeoutAt: timeoutAt - clockLeadMs,
-    model: modelOf(body.model),
     raw: body,
   }
 }
+
+export const evaluationPlanOf = (body: EvaluationBody, clockLeadMs: number): EvaluationPlan => ({
+  ...sharedOf(body, clockLeadMs),
+  model: modelOf(body.model),
+})
 
 const MAX_REASON = 2000
 
 /** Makes any text acceptable as a reason: an error may quote the bytes of a file, or of its name. */
 export const reasonOf = (text: string): string => cut(storable(text.trim()), MAX_REASON) || 'no reason given'
 
-type PlanBody = operations['getRoundPlan']['responses'][200]['content']['application/json']
-
-/** `clockLeadMs`: how far the service's clock, which wrote timeout_at, is ahead of ours. */
-export const planOf = (body: PlanBody, clockLeadMs: number): Plan => {
-  const timeoutAt = Date.parse(body.timeout_at)
-  if (Number.isNaN(timeoutAt)) throw new NetworkError('The service sent a plan whose timeout_at is not a timestamp.')
-  return {
-    roundId: body.round_id,
-    roundNumber: body.round_number,
-    strategy: body.strategy,
-    hyperparameters: body.hyperparameters,
-    jobId: body.job_id ?? null,
-    control: body.control ? controlOf(body.control) : null,
-    ...(body.secure_aggregation === undefined ? {} : { secure: true as const }),
-    ...(body.privacy === undefined ? {} : { private: true as const }),
-    timeoutAt: timeoutAt - clockLeadMs,
-    model: body.model === null ? null : modelOf(body.model),
-    raw: body,
-  }
-}
+export const planOf = (body: PlanBody, clockLeadMs: number): Plan => ({
+  ...sharedOf(body, clockLeadMs),
+  strategy: body.strategy,
+  control: body.control ? controlOf(body.control) : null,
+  ...(body.secure_aggregation === undefined ? {} : { secure: true as const }),
+  ...(body.privacy === undefined ? {} : { private: true as const }),
+  model: body.model === null ? null : modelOf(body.model),
+})
 
 const modelOf = (model: NonNullable<PlanBody['model']>): NonNullable<Plan['model']> => ({
   format: model.format,

@@ -16,16 +16,12 @@ import type { SecureSettings } from './settings.ts'
 /** The service's side: the round's progress. Each of the first four statuses waits for one message from each device. */
 export type SecureStatus = 'advertising' | 'sharing' | 'masking' | 'unmasking' | 'done' | 'failed'
 export type OpenStatus = Exclude<SecureStatus, 'done' | 'failed'>
-/** `close`: enough devices have answered. `fail`: too few answered by the deadline, or the round was stopped. */
-export type SecureEvent = 'close' | 'fail'
 
-const NEXT_STEP: Readonly<Record<SecureStatus, Readonly<Partial<Record<SecureEvent, SecureStatus>>>>> = {
-  advertising: { close: 'sharing', fail: 'failed' },
-  sharing: { close: 'masking', fail: 'failed' },
-  masking: { close: 'unmasking', fail: 'failed' },
-  unmasking: { close: 'done', fail: 'failed' },
-  done: {},
-  failed: {},
+const NEXT_STEP: Readonly<Record<OpenStatus, SecureStatus>> = {
+  advertising: 'sharing',
+  sharing: 'masking',
+  masking: 'unmasking',
+  unmasking: 'done',
 }
 
 /** What a device must have done to count as having completed a step. */
@@ -71,12 +67,6 @@ export const openRound = (roundId: string, settings: SecureSettings): SecureRoun
 })
 
 export const isOpen = (status: SecureStatus): status is OpenStatus => status !== 'done' && status !== 'failed'
-
-const move = (round: SecureRound, event: SecureEvent): SecureStatus => {
-  const next = NEXT_STEP[round.status][event]
-  if (next === undefined) throw conflict(`The secure round is ${round.status}; it cannot ${event}.`)
-  return next
-}
 
 /**
  * Throws conflict unless the round expects this step from this device. `answered` are the devices whose message for the step
@@ -173,15 +163,15 @@ export const closeStep = (round: SecureRound, answered: readonly string[], missi
   const cohort = [...answered].sort(compareIds)
   return {
     ...round,
-    status: move(round, 'close'),
+    status: NEXT_STEP[status],
     cohort,
     dealt: status === 'sharing' ? cohort : round.dealt,
     delivered: status === 'masking' ? cohort : round.delivered,
   }
 }
 
-export const failRound = (round: SecureRound, reason: string): SecureRound => ({
-  ...round,
-  status: move(round, 'fail'),
-  reason,
-})
+/** Ends the round: too few devices answered by the deadline, or it was stopped. */
+export const failRound = (round: SecureRound, reason: string): SecureRound => {
+  if (!isOpen(round.status)) throw conflict(`The secure round is ${round.status}; it cannot fail.`)
+  return { ...round, status: 'failed', reason }
+}

@@ -13,16 +13,8 @@ for (let k = 1; k < 8; k++)
     const before = TABLES[k - 1]![byte]!
     TABLES[k]![byte] = (before >>> 8) ^ TABLES[0]![before & 0xff]!
   }
-const [T0, T1, T2, T3, T4, T5, T6, T7] = TABLES as [
-  Uint32Array,
-  Uint32Array,
-  Uint32Array,
-  Uint32Array,
-  Uint32Array,
-  Uint32Array,
-  Uint32Array,
-  Uint32Array,
-]
+type Eight<T> = [T, T, T, T, T, T, T, T]
+const [T0, T1, T2, T3, T4, T5, T6, T7] = TABLES as Eight<Uint32Array>
 
 /** CRC-32 in plain JavaScript, for browsers. */
 export const crc32: Crc32 = (bytes, seed) => {

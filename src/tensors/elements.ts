@@ -1,4 +1,4 @@
-import { bfloat16ToFloat, floatToBfloat16, floatToHalf, halfToFloat } from './half.ts'
+import { bfloat16ToFloat, floatToBfloat16, floatToHalf, halfToFloat, roundToEven } from './half.ts'
 import { inflateMember } from './inflate.ts'
 import { bytesSource, copyOf, viewOf } from './sources.ts'
 import { blocksOf, copyStrided, swapBytes } from './strided.ts'
@@ -63,12 +63,8 @@ export const readTensorFloats = (source: ByteSource, tensor: Tensor): Float32Arr
   decodeElements(readTensorBytes(source, tensor), tensor.dtype)
 
 /** Rounds to the nearest integer, ties to even, and clamps to the type's range. NaN becomes 0, as in typed arrays. */
-const toInteger = (value: number, min: number, max: number): number => {
-  const floor = Math.floor(value)
-  const rest = value - floor
-  const rounded = rest > 0.5 || (rest === 0.5 && floor % 2 !== 0) ? floor + 1 : floor
-  return Number.isNaN(value) ? 0 : Math.min(Math.max(rounded, min), max)
-}
+const toInteger = (value: number, min: number, max: number): number =>
+  Number.isNaN(value) ? 0 : Math.min(Math.max(roundToEven(value), min), max)
 
 const toInteger64 = (value: number, min: bigint, max: bigint): bigint => {
   const whole = toInteger(value, Number(min), Number(max))

@@ -1,5 +1,12 @@
 const scratch = new DataView(new ArrayBuffer(8))
 
+/** Rounds to the nearest integer, ties to even. */
+export const roundToEven = (value: number): number => {
+  const floor = Math.floor(value)
+  const rest = value - floor
+  return rest > 0.5 || (rest === 0.5 && floor % 2 !== 0) ? floor + 1 : floor
+}
+
 /**
  * Rounds a double once, to nearest with ties to even, to a sign, `exponentBits`, and `fractionBits` (IEEE 754-2008, section
  * 4.3.1). Going through float32 would round twice. Overflow becomes infinity; NaN stays NaN.
@@ -16,11 +23,8 @@ const encode = (value: number, exponentBits: number, fractionBits: number): numb
   // The value's exponent, but at least that of the subnormals.
   const exponent = Math.max(((scratch.getUint32(0) >>> 20) & 0x7ff) - 1023, 1 - bias)
   const scaled = magnitude * 2 ** (fractionBits - exponent)
-  const floor = Math.floor(scaled)
-  const rest = scaled - floor
-  const rounded = rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? floor + 1 : floor
   // A fraction that rounds up to 2 carries into the exponent; subnormals have no implicit bit to remove.
-  const bits = ((exponent + bias - 1) << fractionBits) + rounded
+  const bits = ((exponent + bias - 1) << fractionBits) + roundToEven(scaled)
   return sign | Math.min(bits, infinity)
 }
 

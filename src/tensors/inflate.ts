@@ -4,6 +4,9 @@ import { showName } from './shape.ts'
 import { copyOf } from './sources.ts'
 import type { ByteSource, DeflatedMember } from './weight-file.ts'
 
+export const isFflateError = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && typeof error.code === 'number'
+
 /** Inflates in steps, so that a bomb is detected at most one step (times 1032) past its declared size. */
 const inflateInto = (
   source: ByteSource,
@@ -23,7 +26,7 @@ const inflateInto = (
       // Copied because the inflater keeps bytes it could not use yet.
       inflate.push(copyOf(source.read(member.offset + at, length)), at + length === member.compressedSize)
     } catch (cause) {
-      if (!(cause instanceof Error) || !('code' in cause) || typeof cause.code !== 'number') throw cause
+      if (!isFflateError(cause)) throw cause
       throw badRequest(`Array ${showName(name)} cannot be inflated: its compressed bytes are damaged.`)
     }
     if (out.length < member.size && produced >= out.length) return produced

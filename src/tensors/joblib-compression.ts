@@ -1,6 +1,7 @@
 import { Decompress } from 'fflate'
 import { badRequest } from '../domain/errors.ts'
-import { bytesSource, copyOf } from './sources.ts'
+import { isFflateError } from './inflate.ts'
+import { bytesSource, copyOf, joinBytes } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'
 
 /** Python's compressions other than zlib and gzip, by their first bytes. */
@@ -28,17 +29,8 @@ const inflate = (steps: Iterable<Uint8Array>, isWhole: boolean): Uint8Array => {
   })
   for (const step of steps) stream.push(step, false)
   if (isWhole) stream.push(new Uint8Array(0), true)
-  const bytes = new Uint8Array(size)
-  let at = 0
-  for (const part of parts) {
-    bytes.set(part, at)
-    at += part.length
-  }
-  return bytes
+  return joinBytes(parts)
 }
-
-const isOfFflate = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && typeof error.code === 'number'
 
 function* stepsOf(source: ByteSource): Generator<Uint8Array> {
   for (let at = 0; at < source.size; at += STEP) yield copyOf(source.read(at, Math.min(STEP, source.size - at)))
@@ -66,7 +58,7 @@ export const plainPickle = (source: ByteSource): ByteSource => {
   try {
     return bytesSource(inflate(stepsOf(source), true))
   } catch (cause) {
-    if (!isOfFflate(cause)) throw cause
+    if (!isFflateError(cause)) throw cause
     throw badRequest('The compressed joblib file is damaged. Send the whole file again.')
   }
 }

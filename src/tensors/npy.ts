@@ -2,7 +2,15 @@ import { badRequest } from '../domain/errors.ts'
 import { MAX_NPY_HEADER } from './limits.ts'
 import { requireShape, showName } from './shape.ts'
 import { decodeLatin1, readExactly, viewOf } from './sources.ts'
-import { BYTES_OF, type ByteSource, byteLength, type DType, rowMajorStrides, type Tensor } from './weight-file.ts'
+import {
+  BYTES_OF,
+  type ByteSource,
+  byteLength,
+  columnMajorStrides,
+  type DType,
+  rowMajorStrides,
+  type Tensor,
+} from './weight-file.ts'
 
 /** The header of a .npy array. Source: numpy.lib.format, versions 1.0 to 3.0. */
 export interface NpyHeader {
@@ -14,7 +22,8 @@ export interface NpyHeader {
   readonly length: number
 }
 
-const DTYPES: ReadonlyMap<string, DType> = new Map([
+/** Element types by NumPy's codes, without the byte order. */
+export const NUMPY_DTYPES: ReadonlyMap<string, DType> = new Map([
   ['f8', 'f64'],
   ['f4', 'f32'],
   ['f2', 'f16'],
@@ -33,9 +42,6 @@ const READABLE = 'float64, float32, float16, integers, and bool'
 
 export const startsLikeNpy = (head: Uint8Array): boolean =>
   head.length >= 6 && head[0] === 0x93 && String.fromCharCode(...head.subarray(1, 6)) === 'NUMPY'
-
-/** Column-major strides, in elements: the first dimension steps by 1. */
-const columnMajorStrides = (shape: readonly number[]): number[] => rowMajorStrides([...shape].reverse()).reverse()
 
 /** Computes the offset of element 0 in the array from its first 12 bytes. Throws bad_request. */
 export const npyHeaderLength = (head: Uint8Array, name: string): number => {
@@ -59,7 +65,7 @@ export const parseNpyHeader = (header: Uint8Array, name: string): NpyHeader => {
     throw badRequest(
       `Array ${showName(name)} has a header that cannot be read, or structured elements. Save plain arrays.`,
     )
-  const dtype = DTYPES.get(descr.replace(/^[<>|=]/, ''))
+  const dtype = NUMPY_DTYPES.get(descr.replace(/^[<>|=]/, ''))
   if (dtype === undefined || !/^[<>|=]/.test(descr)) {
     const reason = descr.includes('O') ? 'pickled Python objects, which are never loaded' : `elements of type ${descr}`
     throw badRequest(`Array ${showName(name)} contains ${reason.slice(0, 80)}; supported types are ${READABLE}.`)

@@ -2,9 +2,10 @@
 import { badRequest } from '../domain/errors.ts'
 import { decodeElements, readTensorFloats } from './elements.ts'
 import { MAX_DIMENSIONS } from './limits.ts'
-import type { PickleObject, PickleValue } from './pickle-value.ts'
+import { NUMPY_DTYPES } from './npy.ts'
+import { isKind, isSize, type PickleObject, type PickleValue } from './pickle-value.ts'
 import { bytesSource, readExactly, viewOf } from './sources.ts'
-import { type ByteSource, type DType, elementCount, rowMajorStrides } from './weight-file.ts'
+import { type ByteSource, columnMajorStrides, type DType, elementCount, rowMajorStrides } from './weight-file.ts'
 
 /** A bytes object: its position in the source, or its content if the pickle encodes it as text. */
 export interface PickledBytes extends PickleObject {
@@ -36,29 +37,11 @@ export interface NumpyArray extends PickleObject {
   items: readonly PickleValue[]
 }
 
-const isKind = <T extends PickleObject>(value: unknown, kind: T['kind']): value is T =>
-  typeof value === 'object' && value !== null && 'kind' in value && value.kind === kind
-
 export const isArray = (value: unknown): value is NumpyArray => isKind<NumpyArray>(value, 'array')
 export const isNumpyType = (value: unknown): value is NumpyType => isKind<NumpyType>(value, 'dtype')
 export const isBytes = (value: unknown): value is PickledBytes => isKind<PickledBytes>(value, 'bytes')
 
 const damaged = (what: string) => badRequest(`The pickle is damaged: ${what}.`)
-
-const DTYPES: Readonly<Record<string, DType>> = {
-  f8: 'f64',
-  f4: 'f32',
-  f2: 'f16',
-  i8: 'i64',
-  i4: 'i32',
-  i2: 'i16',
-  i1: 'i8',
-  u8: 'u64',
-  u4: 'u32',
-  u2: 'u16',
-  u1: 'u8',
-  b1: 'bool',
-}
 
 /** Interprets `numpy.dtype(code, align, copy)`. The byte order is in its state. */
 export const numpyTypeOf = (args: readonly PickleValue[]): NumpyType => {
@@ -87,8 +70,6 @@ export const setTypeState = (target: NumpyType, state: PickleValue): void => {
     }),
   )
 }
-
-const isSize = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
 export const shapeOf = (value: PickleValue | undefined): number[] => {
   if (!Array.isArray(value) || value.length > MAX_DIMENSIONS || !value.every(isSize))
@@ -130,7 +111,7 @@ export const fillArray = (
   return target
 }
 
-export const dtypeOf = (type: NumpyType | null): DType | null => DTYPES[`${type?.type}${type?.size}`] ?? null
+export const dtypeOf = (type: NumpyType | null): DType | null => NUMPY_DTYPES.get(`${type?.type}${type?.size}`) ?? null
 
 const contentOf = (source: ByteSource, bytes: PickledBytes): Uint8Array =>
   bytes.content ?? readExactly(source, bytes.offset, bytes.length, 'an array')
@@ -141,19 +122,12 @@ export const readArrayNumbers = (source: ByteSource, array: NumpyArray): Float32
   if (dtype === null || array.bytes === null)
     throw damaged('an array of other values was found where numbers are expected')
   const { shape, bytes } = array
-  const strides = array.columnMajor ? rowMajorStrides([...shape].reverse()).reverse() : rowMajorStrides(shape)
+  const strides = array.columnMajor ? columnMajorStrides(shape) : rowMajorStrides(shape)
   const from = bytes.content === null ? source : bytesSource(bytes.content)
   const byteOffset = bytes.content === null ? bytes.offset : 0
   readExactly(from, byteOffset, bytes.length, 'an array')
-  return readTensorFloats(from, {
-    name: 'array',
-    dtype,
-    shape,
-    strides,
-    byteOffset,
-    bigEndian: array.type!.bigEndian,
-    deflated: null,
-  })
+  const { bigEndian } = array.type!
+  return readTensorFloats(from, { name: 'array', dtype, shape, strides, byteOffset, bigEndian, deflated: null })
 }
 
 /** Reads one field of a record array. Throws bad_request if it has no such numeric field. */

@@ -10,7 +10,7 @@ import {
   byteLength,
   type Constant,
   type DType,
-  rowMajorStrides,
+  directTensor,
   type Tensor,
   type TensorPlaces,
 } from './weight-file.ts'
@@ -135,8 +135,7 @@ const tensorOf = ({ name, shape, data }: Initializer, dtype: DType): Tensor => {
       `Initializer ${showName(name)} of shape ${showShape(shape)} and type ${dtype} needs ${size} bytes, but has ` +
         `${data?.length ?? 0}. Send the whole file again.`,
     )
-  const byteOffset = data?.start ?? 0
-  return { name, dtype, shape, strides: rowMajorStrides(shape), byteOffset, bigEndian: false, deflated: null }
+  return directTensor({ name, dtype, shape }, data?.start ?? 0)
 }
 
 /** Converts varint-encoded elements to the bytes of raw_data, because a model may be saved either way. */

@@ -21,6 +21,18 @@ export interface PickleObject {
   readonly kind: string
 }
 
+export const isKind = <T extends PickleObject>(value: unknown, kind: T['kind']): value is T =>
+  typeof value === 'object' && value !== null && 'kind' in value && value.kind === kind
+
+export const isSize = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+/** The name of a global, whichever version of Python or NumPy wrote it. */
+export const modernName = (module: string, name: string): string =>
+  `${module}.${name}`
+    .replace(/^__builtin__\./, 'builtins.')
+    .replace(/^copy_reg\./, 'copyreg.')
+    .replace(/^numpy\.core\./, 'numpy._core.')
+
 /** Defines the few globals of a weight file. Each function throws bad_request to refuse. */
 export interface PickleHost {
   global(module: string, name: string): PickleObject

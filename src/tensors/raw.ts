@@ -1,5 +1,5 @@
 import { badRequest } from '../domain/errors.ts'
-import type { ByteSource, TensorPlaces } from './weight-file.ts'
+import { type ByteSource, directTensor, type TensorPlaces } from './weight-file.ts'
 
 /** Reads a bare little-endian float32 vector: one tensor `vector` of shape [n]. Throws bad_request for any other length. */
 export const readRaw = (source: ByteSource): TensorPlaces => {
@@ -9,11 +9,7 @@ export const readRaw = (source: ByteSource): TensorPlaces => {
       `The file is not in a known weight format, and its ${source.size} bytes are not a float32 vector ` +
         '(not a multiple of 4). Send .safetensors, .pt, .npz, .npy, or raw little-endian float32 values.',
     )
-  const shape = [source.size / 4]
-  return {
-    tensors: [{ name: 'vector', dtype: 'f32', shape, strides: [1], byteOffset: 0, bigEndian: false, deflated: null }],
-    members: [],
-  }
+  return { tensors: [directTensor({ name: 'vector', dtype: 'f32', shape: [source.size / 4] }, 0)], members: [] }
 }
 
 /** True if the file name declares a bare float32 vector. */

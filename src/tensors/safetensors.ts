@@ -3,29 +3,17 @@ import { MAX_SAFETENSORS_HEADER, MAX_TENSORS } from './limits.ts'
 import { requireShape, showName, showShape } from './shape.ts'
 import { decodeText, readExactly, readU64, viewOf } from './sources.ts'
 import {
+  BYTES_OF,
   type ByteSource,
   byteLength,
   type DType,
-  rowMajorStrides,
+  directTensor,
   type Tensor,
   type TensorPlaces,
 } from './weight-file.ts'
 
-const DTYPES: ReadonlyMap<string, DType> = new Map([
-  ['F64', 'f64'],
-  ['F32', 'f32'],
-  ['F16', 'f16'],
-  ['BF16', 'bf16'],
-  ['I64', 'i64'],
-  ['I32', 'i32'],
-  ['I16', 'i16'],
-  ['I8', 'i8'],
-  ['U64', 'u64'],
-  ['U32', 'u32'],
-  ['U16', 'u16'],
-  ['U8', 'u8'],
-  ['BOOL', 'bool'],
-])
+/** By their names in the header, which are in upper case. */
+const DTYPES = new Map((Object.keys(BYTES_OF) as DType[]).map((dtype) => [dtype.toUpperCase(), dtype]))
 
 /** A header length followed by JSON. If the length is wrong, 32 bytes of text still distinguish it from numbers. */
 export const startsLikeSafetensors = (head: Uint8Array, size: number): boolean => {
@@ -135,9 +123,7 @@ const parseEntry = (name: string, value: unknown, dataOffset: number): Entry => 
       `${shown} of shape ${showShape(shape)} and type ${dtype} needs ${needed} bytes, ` +
         `but its data_offsets span ${span.end - span.begin}.`,
     )
-  const strides = rowMajorStrides(shape)
-  const byteOffset = dataOffset + span.begin
-  return { ...span, tensor: { name, dtype, shape, strides, byteOffset, bigEndian: false, deflated: null } }
+  return { ...span, tensor: directTensor({ name, dtype, shape }, dataOffset + span.begin) }
 }
 
 /**

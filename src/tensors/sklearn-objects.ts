@@ -16,7 +16,7 @@ import {
   shapeOf,
 } from './numpy-pickle.ts'
 import { unpickle } from './pickle.ts'
-import type { PickleHost, PickleObject, PickleValue } from './pickle-value.ts'
+import { isKind, modernName, type PickleHost, type PickleObject, type PickleValue } from './pickle-value.ts'
 import { showName } from './shape.ts'
 import { type ByteSource, elementCount } from './weight-file.ts'
 
@@ -42,25 +42,17 @@ export interface PickledFile {
   readonly compressed: boolean
 }
 
-export const isObject = (value: unknown): value is PickledObject =>
-  typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'object'
+export const isObject = (value: unknown): value is PickledObject => isKind<PickledObject>(value, 'object')
 
-const isNamed = (value: unknown): value is Named =>
-  typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'global'
+const isNamed = (value: unknown): value is Named => isKind<Named>(value, 'global')
 
 /** The globals of estimators. Function names are harmless here because calls are kept as data. */
 const ALLOWED =
   /^(sklearn\.[\w.]+|_loss\.\w+|scipy\.sparse\.[\w.]+|numpy\.\w+|numpy\.(_core|dtypes|random|ma)\.[\w.]+|joblib\.numpy_pickle\.NumpyArrayWrapper|collections\.(OrderedDict|defaultdict|Counter)|copyreg\._reconstructor|_codecs\.encode|functools\.partial|builtins\.(object|set|frozenset|bytearray|bytes|slice|range|int|float|bool|str|list|tuple|dict|complex))$/
 const WRAPPERS = /^(xgboost|lightgbm|catboost)\./
 
-const modern = (name: string): string =>
-  name
-    .replace(/^__builtin__\./, 'builtins.')
-    .replace(/^copy_reg\./, 'copyreg.')
-    .replace(/^numpy\.core\./, 'numpy._core.')
-
 const known = (module: string, name: string): Named => {
-  const full = modern(`${module}.${name}`)
+  const full = modernName(module, name)
   if (ALLOWED.test(full)) return { kind: 'global', name: full }
   if (WRAPPERS.test(full))
     throw badRequest(

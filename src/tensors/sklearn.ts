@@ -9,6 +9,7 @@ import { isObject, type PickledObject, readPickledFile } from './sklearn-objects
 import {
   type ByteSource,
   type Constant,
+  columnMajorStrides,
   rowMajorStrides,
   type Statistic,
   type Tensor,
@@ -50,7 +51,7 @@ const tensorOf = (name: string, { type, shape: given, columnMajor, bytes }: Nump
         'Save the model with pickle.dump(model, file, protocol=4), or with joblib.dump.',
     )
   const shape = requireShape([...given], name)
-  const strides = columnMajor ? rowMajorStrides([...shape].reverse()).reverse() : rowMajorStrides(shape)
+  const strides = columnMajor ? columnMajorStrides(shape) : rowMajorStrides(shape)
   return { name, dtype, shape, strides, byteOffset: bytes.offset, bigEndian: type!.bigEndian, deflated: null }
 }
 

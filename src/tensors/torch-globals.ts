@@ -1,7 +1,7 @@
 import { badRequest } from '../domain/errors.ts'
 import { ownEntry } from '../domain/own-entry.ts'
 import { MAX_PICKLE_DICTS, MAX_VISITED_VALUES } from './limits.ts'
-import type { PickleHost, PickleObject, PickleValue } from './pickle-value.ts'
+import { isSize, modernName, type PickleHost, type PickleObject, type PickleValue } from './pickle-value.ts'
 import { showName } from './shape.ts'
 import {
   DTYPES,
@@ -79,10 +79,6 @@ const NAMES: ReadonlySet<string> = new Set([
   'numpy.ndarray',
 ])
 
-/** Normalizes names that differ between Python 2 and 3 or between NumPy versions. */
-const modern = (name: string): string =>
-  name.replace(/^__builtin__\./, 'builtins.').replace(/^numpy\.core\./, 'numpy._core.')
-
 const refusal = (name: string) => {
   const module = /^(__main__\.|torch\.nn\.modules\.|.*\bmodels?\b.*\.)/.test(name)
   return badRequest(
@@ -95,7 +91,7 @@ const refusal = (name: string) => {
 const known = (module: string, name: string): TorchObject => {
   const storage = module === 'torch' || module === 'torch.cuda' ? STORAGES.get(name) : undefined
   const dtype = module === 'torch' ? DTYPES.get(name) : undefined
-  const full = modern(`${module}.${name}`)
+  const full = modernName(module, name)
   if (storage ?? dtype) return (storage ?? dtype) as TorchObject
   if (full === 'torch.storage.UntypedStorage' || full === 'torch.storage.TypedStorage') return UNTYPED
   if (NAMES.has(full)) return INERT
@@ -149,8 +145,6 @@ export const torchHost = (): PickleHost => {
   }
   return host
 }
-
-const isSize = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
 const isObject = (value: PickleValue): value is PickleObject =>
   typeof value === 'object' && value !== null && 'kind' in value

@@ -1,6 +1,6 @@
 import { badRequest } from '../domain/errors.ts'
 import { MAX_DIMENSIONS } from './limits.ts'
-import type { PickleObject, PickleValue } from './pickle-value.ts'
+import { isKind, type PickleObject, type PickleValue } from './pickle-value.ts'
 import type { DType } from './weight-file.ts'
 
 // The objects that a checkpoint's pickle may build, as plain data.
@@ -97,18 +97,19 @@ const sizes = (value: PickleValue | undefined): readonly number[] => {
   return [...(value as number[])]
 }
 
-const isKind = <K extends TorchObject['kind']>(value: unknown, kind: K): value is Extract<TorchObject, { kind: K }> =>
-  typeof value === 'object' && value !== null && 'kind' in value && value.kind === kind
-
-export const isTensor = (value: unknown): value is TorchTensor => isKind(value, 'tensor')
-export const isUnusable = (value: unknown): value is Unusable => isKind(value, 'unusable')
-export const isType = (value: unknown): value is TorchType => isKind(value, 'type')
-export const isCallable = (value: unknown): value is Callable => isKind(value, 'callable')
+export const isTensor = (value: unknown): value is TorchTensor => isKind<TorchTensor>(value, 'tensor')
+export const isUnusable = (value: unknown): value is Unusable => isKind<Unusable>(value, 'unusable')
+export const isType = (value: unknown): value is TorchType => isKind<TorchType>(value, 'type')
+export const isCallable = (value: unknown): value is Callable => isKind<Callable>(value, 'callable')
 
 /** Creates a tensor from the arguments of torch._utils._rebuild_tensor*: storage, offset, shape, strides. */
 export const tensorOf = (args: readonly PickleValue[], dtype?: PickleValue): TorchTensor => {
   const [storage, offset, shape, strides] = args
-  if (!isKind(storage, 'storage') || typeof offset !== 'number' || (dtype !== undefined && !isType(dtype)))
+  if (
+    !isKind<TorchStorage>(storage, 'storage') ||
+    typeof offset !== 'number' ||
+    (dtype !== undefined && !isType(dtype))
+  )
     throw badRequest('The pickle rebuilds a tensor from something that is not a storage.')
   return {
     kind: 'tensor',

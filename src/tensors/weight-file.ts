@@ -1,20 +1,4 @@
-/** Element types that can be read and written. `bool` is one byte, 0 or 1. */
-export type DType =
-  | 'f64'
-  | 'f32'
-  | 'f16'
-  | 'bf16'
-  | 'i64'
-  | 'i32'
-  | 'i16'
-  | 'i8'
-  | 'u64'
-  | 'u32'
-  | 'u16'
-  | 'u8'
-  | 'bool'
-
-export const BYTES_OF: Readonly<Record<DType, number>> = {
+export const BYTES_OF = {
   f64: 8,
   f32: 4,
   f16: 2,
@@ -28,7 +12,10 @@ export const BYTES_OF: Readonly<Record<DType, number>> = {
   u16: 2,
   u8: 1,
   bool: 1,
-}
+} as const
+
+/** Element types that can be read and written. `bool` is one byte, 0 or 1. */
+export type DType = keyof typeof BYTES_OF
 
 /**
  * Random access to a file's bytes: a file descriptor in Node, an ArrayBuffer in a browser. Synchronous, so that parsers are
@@ -126,6 +113,16 @@ export const rowMajorStrides = (shape: readonly number[]): number[] => {
   }
   return strides
 }
+
+/** Column-major strides, in elements: the first dimension steps by 1. */
+export const columnMajorStrides = (shape: readonly number[]): number[] =>
+  rowMajorStrides([...shape].reverse()).reverse()
+
+/** A tensor whose elements are contiguous, row-major, and little-endian from `byteOffset` on. */
+export const directTensor = (
+  { name, dtype, shape }: Pick<Tensor, 'name' | 'dtype' | 'shape'>,
+  byteOffset: number,
+): Tensor => ({ name, dtype, shape, strides: rowMajorStrides(shape), byteOffset, bigEndian: false, deflated: null })
 
 /** True if the elements are contiguous, row-major, and little-endian in the file, so that they can be read as they are. */
 export const isDirect = (tensor: Tensor): boolean => {

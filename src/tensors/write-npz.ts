@@ -1,34 +1,21 @@
 import { badRequest } from '../domain/errors.ts'
 import { type ContainerPlan, fillPlan, type TensorData } from './container-plan.ts'
 import { type Layout, type LayoutEntry, onlyTensor } from './layout.ts'
+import { NUMPY_DTYPES } from './npy.ts'
 import { requireSoundLayout, showName } from './shape.ts'
 import { viewOf } from './sources.ts'
-import { byteLength, type DType, rowMajorStrides, type Tensor } from './weight-file.ts'
+import { BYTES_OF, byteLength, directTensor } from './weight-file.ts'
 import { planZip } from './zip-plan.ts'
 
-const DESCR: Readonly<Record<DType, string | null>> = {
-  f64: '<f8',
-  f32: '<f4',
-  f16: '<f2',
-  bf16: null,
-  i64: '<i8',
-  i32: '<i4',
-  i16: '<i2',
-  i8: '|i1',
-  u64: '<u8',
-  u32: '<u4',
-  u16: '<u2',
-  u8: '|u1',
-  bool: '|b1',
-}
+const CODES = new Map([...NUMPY_DTYPES].map(([code, dtype]) => [dtype, code]))
 
 /** The header that numpy.save writes, version 1.0, padded so that the elements begin at a multiple of 64. */
 const npyHeader = ({ name, dtype, shape }: LayoutEntry): Uint8Array => {
-  const descr = DESCR[dtype]
-  if (descr === null)
+  const code = CODES.get(dtype)
+  if (code === undefined)
     throw badRequest(`Tensor ${showName(name)} is ${dtype}, which NumPy has no type for. Use safetensors or float32.`)
   const sizes = shape.length === 1 ? `${shape[0]},` : shape.join(', ')
-  const dict = `{'descr': '${descr}', 'fortran_order': False, 'shape': (${sizes}), }`
+  const dict = `{'descr': '${BYTES_OF[dtype] === 1 ? '|' : '<'}${code}', 'fortran_order': False, 'shape': (${sizes}), }`
   const length = Math.ceil((10 + dict.length + 1) / 64) * 64
   const header = new TextEncoder().encode(`.NUMPY..##${dict.padEnd(length - 11)}\n`)
   header.set([0x93], 0)
@@ -37,16 +24,6 @@ const npyHeader = ({ name, dtype, shape }: LayoutEntry): Uint8Array => {
   return header
 }
 
-const tensorAt = ({ name, dtype, shape }: LayoutEntry, byteOffset: number): Tensor => ({
-  name,
-  dtype,
-  shape,
-  strides: rowMajorStrides(shape),
-  byteOffset,
-  bigEndian: false,
-  deflated: null,
-})
-
 /** Plans a stored .npz of this layout. Throws bad_request for invalid layouts and for bf16, which NumPy lacks. */
 export const planNpz = (layout: Layout): ContainerPlan => {
   requireSoundLayout(layout)
@@ -54,7 +31,7 @@ export const planNpz = (layout: Layout): ContainerPlan => {
   const { size, pieces, members } = planZip(
     layout.map((entry, i) => ({ name: `${entry.name}.npy`, start: headers[i]!, tail: byteLength(entry), align: 1 })),
   )
-  const tensors = layout.map((entry, i) => tensorAt(entry, members[i]!.dataOffset + headers[i]!.length))
+  const tensors = layout.map((entry, i) => directTensor(entry, members[i]!.dataOffset + headers[i]!.length))
   return { file: { tensors, members }, size, pieces }
 }
 
@@ -67,7 +44,7 @@ export const planNpy = (layout: Layout): ContainerPlan => {
   requireSoundLayout([entry])
   const header = npyHeader(entry)
   return {
-    file: { tensors: [tensorAt(entry, header.length)], members: [] },
+    file: { tensors: [directTensor(entry, header.length)], members: [] },
     size: header.length + byteLength(entry),
     pieces: [{ offset: 0, bytes: header }],
   }

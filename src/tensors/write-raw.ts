@@ -1,7 +1,7 @@
 import { badRequest } from '../domain/errors.ts'
 import type { ContainerPlan, TensorData } from './container-plan.ts'
 import { type Layout, onlyTensor } from './layout.ts'
-import { elementCount } from './weight-file.ts'
+import { directTensor, elementCount } from './weight-file.ts'
 
 /** Plans a raw vector, which holds only the values of one float32 tensor. Throws bad_request for any other layout. */
 export const planRaw = (layout: Layout): ContainerPlan => {
@@ -9,9 +9,8 @@ export const planRaw = (layout: Layout): ContainerPlan => {
   if (dtype !== 'f32') throw badRequest('A raw vector contains float32 values only.')
   const count = elementCount(shape)
   if (!(count > 0)) throw badRequest('A raw vector needs at least one value.')
-  const vector = { name: 'vector', dtype: 'f32', shape: [count], strides: [1], byteOffset: 0 } as const
   return {
-    file: { tensors: [{ ...vector, bigEndian: false, deflated: null }], members: [] },
+    file: { tensors: [directTensor({ name: 'vector', dtype, shape: [count] }, 0)], members: [] },
     size: count * 4,
     pieces: [],
   }

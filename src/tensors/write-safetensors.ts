@@ -3,7 +3,7 @@ import { type ContainerPlan, fillPlan, type TensorData } from './container-plan.
 import type { Layout } from './layout.ts'
 import { requireSoundLayout } from './shape.ts'
 import { viewOf } from './sources.ts'
-import { BYTES_OF, byteLength, rowMajorStrides } from './weight-file.ts'
+import { BYTES_OF, byteLength, directTensor } from './weight-file.ts'
 
 const METADATA = '__metadata__'
 
@@ -34,15 +34,7 @@ export const planSafetensors = (layout: Layout, metadata: Readonly<Record<string
   const header = new Uint8Array(8 + length).fill(0x20)
   viewOf(header).setBigUint64(0, BigInt(length), true)
   header.set(text, 8)
-  const tensors = placed.map(({ name, dtype, shape, begin }) => ({
-    name,
-    dtype,
-    shape,
-    strides: rowMajorStrides(shape),
-    byteOffset: header.length + begin,
-    bigEndian: false,
-    deflated: null,
-  }))
+  const tensors = placed.map((entry) => directTensor(entry, header.length + entry.begin))
   return {
     file: { tensors, members: [] },
     size: header.length + end,

@@ -1,7 +1,7 @@
 import { type ContainerPlan, fillPlan, type TensorData } from './container-plan.ts'
 import type { Layout, LayoutEntry } from './layout.ts'
 import { requireSoundLayout } from './shape.ts'
-import { BYTES_OF, byteLength, type DType, elementCount, rowMajorStrides } from './weight-file.ts'
+import { BYTES_OF, byteLength, type DType, directTensor, elementCount, rowMajorStrides } from './weight-file.ts'
 import { type PlannedMember, planZip } from './zip-plan.ts'
 
 const STORAGE: Readonly<Record<Exclude<DType, 'u16' | 'u32' | 'u64'>, string>> = {
@@ -86,15 +86,7 @@ export const planTorch = (layout: Layout): ContainerPlan => {
   ]
   const { size, pieces, members } = planZip(planned)
   const storages = members.slice(2, -1)
-  const tensors = layout.map(({ name, dtype, shape }, key) => ({
-    name,
-    dtype,
-    shape,
-    strides: rowMajorStrides(shape),
-    byteOffset: storages[key]!.dataOffset,
-    bigEndian: false,
-    deflated: null,
-  }))
+  const tensors = layout.map((entry, key) => directTensor(entry, storages[key]!.dataOffset))
   return { file: { tensors, members: storages }, size, pieces }
 }
 

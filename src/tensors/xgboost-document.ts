@@ -1,5 +1,4 @@
 import { badRequest } from '../domain/errors.ts'
-import { bytesSource } from './sources.ts'
 
 /** The bytes of a value that is not parsed, as they are in the file. */
 export class RawValue {
@@ -63,17 +62,6 @@ export class DocumentReader {
   rawFrom(start: number): RawValue {
     return new RawValue(this.bytes.subarray(start, this.at))
   }
-}
-
-export const joined = (parts: readonly Uint8Array[]): Uint8Array => {
-  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
-  const target = bytesSource(bytes)
-  let at = 0
-  for (const part of parts) {
-    target.write(at, part)
-    at += part.length
-  }
-  return bytes
 }
 
 /** The numbers of a list; none if it is missing, and NaN for an item that is not a number. */

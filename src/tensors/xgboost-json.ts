@@ -1,8 +1,7 @@
-import { decodeText } from './sources.ts'
+import { decodeText, joinBytes } from './sources.ts'
 import {
   DocumentReader,
   damaged,
-  joined,
   MAX_DEPTH,
   RawValue,
   type XgboostCodec,
@@ -35,16 +34,14 @@ const jsonText = (reader: DocumentReader): string => {
   }
 }
 
-/** Reads members up to the closing bracket; `one` reads one of them. */
+/** Reads members and the closing bracket; `one` reads one of them. */
 const jsonMembers = (reader: DocumentReader, close: string, one: () => void): void => {
   reader.at++
-  if (afterSpace(reader) === close) reader.at++
-  else
-    for (;;) {
-      one()
-      if (afterSpace(reader) === close) break
-      expectChar(reader, ',')
-    }
+  for (let isFirst = true; afterSpace(reader) !== close; isFirst = false) {
+    if (!isFirst) expectChar(reader, ',')
+    one()
+  }
+  reader.at++
 }
 
 const jsonValue = (reader: DocumentReader, depth: number): XgboostValue => {
@@ -60,7 +57,6 @@ const jsonValue = (reader: DocumentReader, depth: number): XgboostValue => {
       expectChar(reader, ':')
       members.set(name, jsonValue(reader, depth + 1))
     })
-    reader.at += members.size > 0 ? 1 : 0
     return members
   }
   if (char === '[') {
@@ -75,7 +71,6 @@ const jsonValue = (reader: DocumentReader, depth: number): XgboostValue => {
     reader.at = start
     const items: XgboostValue[] = []
     jsonMembers(reader, ']', () => items.push(jsonValue(reader, depth + 1)))
-    reader.at += items.length > 0 ? 1 : 0
     return items
   }
   while (reader.at < reader.bytes.length && /[-+.\w]/.test(reader.peek())) reader.at++
@@ -100,21 +95,18 @@ const writeJson = (value: XgboostValue, parts: Uint8Array[]): void => {
   }
 }
 
-const closed = (reader: DocumentReader, value: XgboostValue): XgboostValue => {
-  while (reader.at < reader.bytes.length && isSpace(reader.peek())) reader.at++
-  if (reader.at !== reader.bytes.length) throw damaged(reader.at, 'something follows its end')
-  return value
-}
-
 export const XGBOOST_JSON: XgboostCodec = {
   read(bytes) {
     const reader = new DocumentReader(bytes)
-    return closed(reader, jsonValue(reader, 0))
+    const value = jsonValue(reader, 0)
+    while (reader.at < bytes.length && isSpace(reader.peek())) reader.at++
+    if (reader.at !== bytes.length) throw damaged(reader.at, 'something follows its end')
+    return value
   },
   write(value) {
     const parts: Uint8Array[] = []
     writeJson(value, parts)
-    return joined(parts)
+    return joinBytes(parts)
   },
   numbers: ({ bytes }) =>
     decodeText(bytes, 'a list')

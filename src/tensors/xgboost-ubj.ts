@@ -1,8 +1,7 @@
-import { copyOf, decodeText, viewOf } from './sources.ts'
+import { copyOf, decodeText, joinBytes, viewOf } from './sources.ts'
 import {
   DocumentReader,
   damaged,
-  joined,
   MAX_DEPTH,
   RawValue,
   type XgboostCodec,
@@ -110,7 +109,7 @@ export const XGBOOST_UBJ: XgboostCodec = {
   write(value) {
     const parts: Uint8Array[] = []
     writeUbj(value, parts)
-    return joined(parts)
+    return joinBytes(parts)
   },
   numbers({ bytes }) {
     const reader = new DocumentReader(bytes)
@@ -130,6 +129,6 @@ export const XGBOOST_UBJ: XgboostCodec = {
     if (!(like instanceof RawValue)) return [...numbers]
     const marker = String.fromCharCode(like.bytes[2]!)
     const head = [encoder.encode(`[$${marker}#L`), ubjNumber('L', numbers.length)]
-    return new RawValue(joined([...head, ...numbers.map((number) => ubjNumber(marker, number))]))
+    return new RawValue(joinBytes([...head, ...numbers.map((number) => ubjNumber(marker, number))]))
   },
 }

@@ -1,7 +1,8 @@
 import type { Piece } from './container-plan.ts'
 import { crc32 } from './crc32.ts'
+import { joinBytes } from './sources.ts'
 import type { ZipMember } from './weight-file.ts'
-import { centralRecord, endRecords, type Header, joinBytes, localHeader } from './zip-records.ts'
+import { centralRecord, endRecords, type Header, localHeader } from './zip-records.ts'
 
 /** A stored member to be written: known first bytes, then `tail` bytes of tensor data that are written later. */
 export interface PlannedMember {

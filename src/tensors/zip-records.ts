@@ -1,4 +1,4 @@
-import { viewOf } from './sources.ts'
+import { joinBytes, viewOf } from './sources.ts'
 
 const U32_MAX = 0xffffffff
 const U16_MAX = 0xffff
@@ -9,16 +9,6 @@ const UTF8 = 0x800
 const PADDING_ID = 0x4246
 
 type Field = readonly [bytes: 2 | 4 | 8, value: number]
-
-export const joinBytes = (parts: readonly Uint8Array[]): Uint8Array => {
-  const out = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const part of parts) {
-    out.set(part, at)
-    at += part.length
-  }
-  return out
-}
 
 /** Little-endian fields, then raw bytes. */
 const record = (fields: readonly Field[], ...rest: readonly Uint8Array[]): Uint8Array => {

@@ -221,7 +221,11 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
         await device.reportAssignment(planId, { state: 'failed', version })
     }
     const { rollout_id: abandoned } = await send('POST', '/models/my-model/rollouts', old)
+    await send('DELETE', `/device-groups/${group.id}/devices/d0`)
+    await tab.visit(`/delivery/rollouts/${model_id}/${abandoned}`)
+    await page.getByText('No device gets the version now.').nth(1).waitFor()
     await send('POST', `/models/my-model/rollouts/${abandoned}/rollback`, { reason: 'a person decided so' })
+    await health.getByText(/^0 reports, 0 failed, counted over /).waitFor()
     const withdrawn = { version: '2.0.0', rollout_percentage: 100, auto_rollback: true }
     await fail((await send('POST', '/models/my-model/rollouts', withdrawn)).rollout_id!, '2.0.0', 3)
     const deploy = (model_version: string) =>
@@ -311,6 +315,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await press('Change')
     const canary = page.getByLabel('Canary group')
     expect(await canary.locator('option:checked').textContent()).toBe('Deleted group')
+    await page.getByText('goes to about 0 devices of the canary group first').waitFor()
     await canary.selectOption('Every device')
     await confirm('Save', /about 1 device first/)
     await page.getByText(/goes to 10% of the devices/).waitFor()
@@ -320,7 +325,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await page.getByText('This model has no policy').waitFor()
 
     const { api_key } = await send('POST', '/keys', { name: 'other', org_id: 'other', scopes: ['models:write'] })
-    const named = await world.request('POST', '/api/v1/models', { key: api_key!, body: { name: 'theirs' } })
+    const named = await world.request('POST', '/api/v1/models', { key: api_key!, body: { name: 'my-model' } })
     await send('POST', '/device-groups', { org_id: 'other', name: 'others' })
     await page.goto(`${world.baseUrl}/delivery/policies/${(named.body as { id: string }).id}`)
     await press('Set a policy')
@@ -328,14 +333,27 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await expect.poll(() => canary.locator('option').allTextContents()).toEqual(['Every device', 'others (0)'])
     await press('Cancel')
 
-    await follow('Pairing')
+    // Models of one name are shown with their organizations; where a name is typed, only the id says which.
+    await uploadVersion(world, api_key!, 'my-model', '1.0.0')
+    await page.goto(`${world.baseUrl}/training`)
+    await press('Start training')
+    const suggested = page.locator('#trainable-models option')
+    await expect.poll(() => suggested.count()).toBe(2)
+    const [theirs] = await suggested.evaluateAll((all) =>
+      all.map((one) => [one.getAttribute('value'), one.textContent]),
+    )
+    expect(theirs).toEqual([(named.body as { id: string }).id, 'my-model (other)'])
+    await page.goto(`${world.baseUrl}/delivery/pairing`)
+    await page.getByLabel('Model to send').selectOption('my-model (other)')
     await press('Create a code')
     const code = await page.getByText(/^[0-9A-Z]{4}-[0-9A-Z]{4}$/).textContent()
     await page.getByRole('img', { name: new RegExp(`/pair\\?code=${code}$`) }).waitFor()
     await expectAccessible(page)
     const claimed = await world.request('POST', '/api/v1/pairings/claim', { body: { code, device_id: 'phone' } })
-    expect(claimed.status).toBe(200)
-    await page.getByText('phone is paired.').waitFor()
+    expect(claimed).toMatchObject({ status: 200, body: { org_id: 'other' } })
+    await page.getByText('phone is paired and will get my-model 1.0.0.').waitFor()
+    const ownPage = page.getByRole('link', { name: 'The device’s page' })
+    expect(await ownPage.getAttribute('href')).toBe('/devices/phone?org=other')
     // The browser itself logs the missing policy that the page requests first.
     expect(tab.wrong().filter((problem) => !problem.includes('404'))).toEqual([])
   })

@@ -99,17 +99,23 @@ describe.skipIf(!hasBrowser())('experiments in the dashboard', () => {
     expect(tab.wrong()).toEqual([])
   })
 
-  it('name the newer rollout that has replaced them', async () => {
+  it('are named before a rollout that does not reach their devices, and name the newer rollout that has replaced them', async () => {
     const { world, devices, ask } = await startFleet()
     const [{ key }] = devices as [(typeof devices)[0]]
     const variant = (version: string) => ({ name: `v${version[0]}`, model_id: 'my-model', version, allocation: 0.5 })
     const body = { name: 'next-word', variants: [variant('1.0.0'), variant('2.0.0')] }
     const created = await world.request('POST', '/api/v1/experiments', { key, body })
     await ask('POST', `/${(created.body as { id: string }).id}/start`)
+    const { page } = await openDashboard(world.baseUrl, '/models')
+    await page.getByRole('link', { name: 'my-model' }).click()
+    await pressIn(page, 'Deploy')
+    const warning = page.getByRole('dialog').getByText('Running experiments take precedence on their devices')
+    await warning.getByRole('link', { name: 'next-word' }).waitFor()
+
     const everywhere = { version: '1.0.0', rollout_percentage: 100 }
     await world.request('POST', '/api/v1/models/my-model/rollouts', { key, body: everywhere })
     await world.advance(3600)
-    const { page } = await openDashboard(world.baseUrl, '/experiments')
+    await page.goto(`${world.baseUrl}/experiments`)
     await page.getByText(/^Experiment 'next-word': No device gets 'v1', 'v2': the newer rollout /).waitFor()
   })
 })

@@ -155,7 +155,14 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
     const early = page.getByRole('button', { name: 'Set a policy' })
     expect(await early.isDisabled()).toBe(true)
     await page.unroute('**/api/v1/models/m/policy')
+    // As from a process of the version before, during a rolling upgrade.
+    await page.route('**/api/v1/models/m/policy', async (route) => {
+      const response = await route.fetch()
+      const { warnings, ...json } = await response.json()
+      await route.fulfill({ response, json })
+    })
     await page.reload()
+    await page.getByText('enabled', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Change', exact: true }).click()
     await dialog.getByLabel('Canary, % of devices').fill('20')
     await world.advance(60)
@@ -169,6 +176,7 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
     await dialog.getByRole('button', { name: 'Save' }).click()
     await dialog.waitFor({ state: 'detached' })
     expect((await call('GET', '/models/m/policy')).body).toMatchObject({ enabled: false, canary_percentage: 20 })
+    await page.unrouteAll({ behavior: 'wait' })
   })
 
   it('recovers from a network failure, explains it in plain words, and works even if the browser reports no network', async () => {

@@ -137,6 +137,13 @@ describe.skipIf(!hasBrowser())('a session that changes under an open page', () =
     }
     const begin = page.getByRole('button', { name: 'Set up an authenticator app' })
     await begin.waitFor()
+    // Another refusal with the same status does not ask for a confirmation.
+    const json = { error: 'forbidden', message: 'Requests from another site are refused.', status_code: 403 }
+    await page.route('**/api/v1/account/totp', (route) => route.fulfill({ status: 403, json }))
+    await begin.click()
+    await page.getByRole('alert').getByText(json.message).waitFor()
+    expect(await cover.count()).toBe(0)
+    await page.unroute('**/api/v1/account/totp')
     await world.advance(11 * 60)
     await begin.click()
     await cover.getByRole('button', { name: 'Cancel' }).click()

@@ -83,7 +83,7 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     await check()
     await tab.visit(`/training/rounds/${(timedOut.body as Started).id}`)
     await page
-      .getByRole('img', { name: /^Model fetched: never; / })
+      .getByRole('img', { name: /^Model fetched: never; update delivered: never, failed after / })
       .nth(2)
       .waitFor()
 

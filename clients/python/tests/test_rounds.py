@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import threading
@@ -12,8 +13,9 @@ import numpy as np
 import pytest
 
 import tributary
-from conftest import PATIENCE, Fleet, failure_of, gradient, regression, until
+from conftest import PATIENCE, Fleet, Service, failure_of, gradient, regression, until
 from tributary import Client, Plan
+from tributary.round_work import RoundWork
 
 START = np.zeros(3, np.float32)
 
@@ -240,19 +242,59 @@ def test_a_device_that_over_selection_cuts_off_has_not_failed_and_continues(
         assert is_closed.wait(PATIENCE)
         return weights, 1, {}
 
+    def train_until_over(weights: Any, plan: Plan) -> Any:
+        if is_closed.is_set():
+            return weights, 1, {}
+        until(lambda: plan.is_over, "the news of the round's end")
+        raise RuntimeError("stopped early")
+
     fleet.add("cut-off", train_late, rounds=1, on_round=results.append)
+    fleet.add("giving-up", train_until_over, rounds=1, on_round=results.append)
     fleet.add("in-time", lambda weights, plan: (weights, 1, {}))
-    until(lambda: len([d for d in client.devices() if d.device_identifier in ("cut-off", "in-time")]) == 2, "devices")
-    client.create_group("enough", ["cut-off", "in-time"])
-    options: dict[str, Any] = {"target_devices": 1, "over_selection": 2, "group": "enough"}
+    names = ["cut-off", "giving-up", "in-time"]
+    until(lambda: len([d for d in client.devices() if d.device_identifier in names]) == 3, "devices")
+    client.create_group("enough", names)
+    options: dict[str, Any] = {"target_devices": 1, "over_selection": 3, "group": "enough"}
     job = client.train("enough", rounds=1, min_devices=1, **options).wait(timeout=PATIENCE)
     assert job.status == "completed"
+    until(lambda: fleet.errors or "update is not needed: RuntimeError: stopped early" in caplog.text, "the early end")
     is_closed.set()
-    until(lambda: fleet.errors or "This device's update is not needed" in caplog.text, "the end of the late training")
+    until(lambda: fleet.errors or caplog.text.count("update is not needed") == 2, "the end of the late training")
     assert (fleet.errors, results) == ([], [])
-    # It continues until its round is done.
-    client.train("enough", rounds=1, min_devices=2, group="enough").wait(timeout=PATIENCE)
-    until(lambda: results, "the round of the late device")
+    # They continue until their rounds are done.
+    client.train("enough", rounds=1, min_devices=3, group="enough").wait(timeout=PATIENCE)
+    until(lambda: len(results) == 2, "the rounds of the late devices")
+
+
+def test_a_round_whose_finished_training_is_damaged_is_trained_again(
+    client: Client, service: Service, tmp_path: Path
+) -> None:
+    client.push("half-stored", {"w": START}, "1.0.0")
+    device = tributary.Device(service.url, "half-stored")
+    device.register()
+    client.create_group("half-stored", ["half-stored"])
+    state = tributary.device.State(tmp_path, service.url, "half-stored")
+    trained: list[int] = []
+
+    def train(weights: Any, plan: Plan) -> Any:
+        trained.append(plan.round_number)
+        return weights, 1, {}
+
+    work = RoundWork(train, None, False, state)
+    whole = {"num_samples": 1, "metrics": {}, "global_metrics": None, "seconds": 0.5}
+    damaged = [whole, {"num_samples": 1}, {**whole, "metrics": 1}, {**whole, "new": 1}]
+    job = client.train("half-stored", rounds=4, min_devices=1, group="half-stored")
+    for number, finished in enumerate(damaged):
+        round_id = until(lambda: device.heartbeat().pending_round_id, "the round")
+        folder = state.rounds / round_id
+        folder.mkdir()
+        (folder / "finished.json").write_text(json.dumps(finished))
+        if number > 0:
+            (folder / "update").write_bytes(tributary.write_weights({"w": START}))
+        work.take_part(device, round_id, 1)
+    # A field of a newer version is no damage.
+    assert len(trained) == 3
+    assert job.wait(timeout=PATIENCE).status == "completed"
 
 
 def test_evaluate_measures_the_received_model_and_the_next_heartbeat_says_it(client: Client, fleet: Fleet) -> None:

@@ -40,6 +40,7 @@ class Model:
     description: str
     created_at: str
     versions: list[Version]
+    delivered_versions: list[int]
 
 
 @dataclass(kw_only=True)
@@ -215,6 +216,7 @@ class Rollout:
     created_at: str
     started_at: str | None
     ended_at: str | None
+    ended_by: Literal["user", "service"] | None
     updated_at: str
     model_name: str | None
     reports: dict[str, Any]

@@ -38,6 +38,13 @@ OWN_FIELDS = frozenset({"loss", "accuracy", "steps", "learning_rate"})
 JOBS_KEPT = 20
 #: Exists in a round's folder once training is done.
 FINISHED = "finished.json"
+#: The fields of that file that a result has, with their types.
+RESULT_FIELDS: Mapping[str, Any] = {
+    "num_samples": int,
+    "metrics": dict,
+    "global_metrics": (dict, type(None)),
+    "seconds": (int, float),
+}
 FAILURE_REPORT_SECONDS = 5.0
 
 
@@ -77,6 +84,7 @@ class RoundWork:
         if not re.fullmatch(r"[\w-]{1,64}", round_id):
             raise network_error(f"The service named the round {round_id!r}, which is not a valid id.")
         folder = self.state.rounds / round_id
+        plan: Plan | None = None
         try:
             for other in self.state.rounds.iterdir():
                 if other != folder:
@@ -90,14 +98,16 @@ class RoundWork:
             status = error.status if isinstance(error, TributaryError) else None
             if isinstance(error, TributaryError) and (error.is_passing or status == 401):
                 raise
+            # Its heartbeats may notice first that the round is closed, so that `train` gives up.
+            is_closed = status == 409 or (plan is not None and plan.over.is_set())
             # A round that is over needs no failure report.
-            if status not in (404, 409):
+            if not is_closed and status != 404:
                 _report_failure(device, round_id, error)
             # A stopped program may have submitted its update: `_remove` asks the service before the next round.
             if not (_is_stop(error) and (folder / FINISHED).exists()):
                 shutil.rmtree(folder, ignore_errors=True)
-            if status == 409 and _has_enough(device, round_id):
-                raise NotNeeded(f"This device's update is not needed: {error}") from error
+            if is_closed and isinstance(error, Exception) and not _is_stop(error) and _has_enough(device, round_id):
+                raise NotNeeded(f"This device's update is not needed: {reason_of(error)}") from error
             raise
         shutil.rmtree(folder, ignore_errors=True)
         log.info("%s", result)
@@ -131,13 +141,13 @@ class RoundWork:
     def _train_and_submit(self, device: Device, plan: Plan, folder: Path) -> RoundResult:
         if "secure_aggregation" in plan.raw:
             raise ValueError("Python devices cannot take part in secure aggregation: use svc agent --trainer.")
-        finished = _read_json(folder / FINISHED)
+        finished = _read_finished(folder)
         if finished is None:
             finished = {**self._train(device, plan, folder), "job_id": plan.job_id}
             write_whole(folder / FINISHED, json.dumps(finished).encode())
         else:
             log.info("Round %d: submitting the update that was trained before the interruption.", plan.round_number)
-        result = RoundResult(plan, **{name: value for name, value in finished.items() if name != "job_id"})
+        result = RoundResult(plan, **{name: finished[name] for name in RESULT_FIELDS})
         control = folder / "control-change"
         device.submit(
             plan,
@@ -332,12 +342,19 @@ def _report_failure(device: Device, round_id: str, error: BaseException) -> None
 
 
 def _read_json(path: Path) -> Json | None:
-    """None if missing, or incomplete after a power failure: the round is then trained again."""
+    """None if missing or damaged."""
     try:
         body = json.loads(path.read_text())
     except (OSError, ValueError):
         return None
     return body if isinstance(body, dict) else None
+
+
+def _read_finished(folder: Path) -> Json | None:
+    """None if missing, or incomplete after a power failure: the round is then trained again."""
+    body = _read_json(folder / FINISHED) or {}
+    is_whole = all(name in body and isinstance(body[name], types) for name, types in RESULT_FIELDS.items())
+    return body if is_whole and (folder / "update").is_file() else None
 
 
 def _read_memory(path: Path) -> Weights | None:

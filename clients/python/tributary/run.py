@@ -22,6 +22,7 @@ log = logging.getLogger("tributary")
 
 #: The service holds a heartbeat's response for at most 55 s; proxies often close a connection after 30 s.
 MAX_WAIT_SECONDS = 25.0
+#: After news the next heartbeat follows soon, because more may come, but never at once, whatever the service answers.
 AFTER_NEWS_SECONDS = 0.5
 INTERVAL_SECONDS = 20.0
 GOODBYE_SECONDS = 3.0

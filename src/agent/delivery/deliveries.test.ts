@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { formOf } from '../../../test/world.ts'
 import { emptyFolder, eventually, notingHook, post, startFleet, startUnit } from './delivery.fixture.ts'
 
@@ -323,7 +324,7 @@ test('a running version is downloaded again if its file or folder is missing, an
   expect(await readFile(join(notes, 'notes'), 'utf8')).toMatch(/^(m 1\.0\.0 first .+\n){3}$/)
 })
 
-test('a device that starts over with another service keeps its running version', async () => {
+test('a device that only got a new key stops running a version that was rolled back meanwhile', async () => {
   const { world, device, model, rollOut, rollBack } = await startFleet('first')
   const plan = await rollOut('1.0.0')
   const unit = await startUnit(world, device)
@@ -331,10 +332,49 @@ test('a device that starts over with another service keeps its running version',
   await unit.line('version 1.0.0 is active.')
   await unit.stop()
   await rollBack(plan)
-  const again = await startUnit(world, device, { folder: unit.folder, apiKey: 'the key of another device' })
+  const again = await startUnit(world, device, { folder: unit.folder, apiKey: 'a new key of the same device' })
+  await again.pull()
+  await again.line('withdrawn; there is no previous version.')
+  expect(await again.running(model)).toBeNull()
+})
+
+test('another device keeps the running version', async () => {
+  const { world, device, model, rollOut, rollBack } = await startFleet('first')
+  const plan = await rollOut('1.0.0')
+  const unit = await startUnit(world, device)
+  await unit.pull()
+  await unit.line('version 1.0.0 is active.')
+  await unit.stop()
+  await rollBack(plan)
+  const again = await startUnit(world, await world.register('edge-2'), { folder: unit.folder })
   const parts = again.parts()
   await again.pull()
   // It has stopped working on the model, which no plan assigns.
   await expect.poll(again.parts).toBeLessThan(parts)
   expect(await again.running(model)).toBe('first')
 })
+
+test.runIf(process.geteuid?.() === 0)(
+  'another device on a full disk says so, and keeps the running version once there is space (needs root)',
+  async ({ skip }) => {
+    const { world, device, model, rollOut, rollBack } = await startFleet('first')
+    const folder = await emptyFolder()
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder]).status !== 0) return skip()
+    onTestFinished(() => void spawnSync('umount', [folder]))
+    const plan = await rollOut('1.0.0')
+    const unit = await startUnit(world, device, { folder })
+    await unit.pull()
+    await unit.line('version 1.0.0 is active.')
+    await unit.stop()
+    await rollBack(plan)
+    const filling = join(folder, 'filling')
+    await writeFile(filling, Buffer.alloc(4 * 1024 * 1024)).catch(() => undefined)
+    const other = await world.register('edge-2')
+    const again = await startUnit(world, other, { folder })
+    await again.pull()
+    expect(again.lines).toEqual([`${folder} could not be prepared for this device: The disk is full. Trying again.`])
+    await rm(filling)
+    await expect.poll(async () => (await again.pointer(model))?.current?.planId).toBeNull()
+    expect(await again.running(model)).toBe('first')
+  },
+)

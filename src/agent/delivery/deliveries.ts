@@ -2,11 +2,15 @@ import { createHash } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ApiError } from '../../client/client.ts'
+import { errorMessage } from '../../domain/error-message.ts'
 import { writeDurably } from '../../platform/files/durable-file.ts'
 import { nullIfMissing } from '../../platform/files/missing-file.ts'
 import type { Assignment } from '../../sdk/assignment.ts'
 import type { Device } from '../../sdk/device.ts'
+import { isTransient } from '../../sdk/retry.ts'
 import type { HeartbeatResponse } from '../../sdk/wire.ts'
+import { untilPossible } from '../disk-fault.ts'
 import type { Measure } from './activation.ts'
 import type { ModelHook } from './model-hook.ts'
 import { folderOf } from './model-state.ts'
@@ -29,7 +33,7 @@ export interface Deliveries {
 export interface DeliveriesOptions {
   /** Created if missing; used only by this device. */
   readonly modelsFolder: string
-  readonly device: Pick<Device, 'downloadVersion' | 'reportAssignment'>
+  readonly device: Pick<Device, 'downloadVersion' | 'reportAssignment' | 'reportedPlans'>
   /** The device's key, which identifies the device: a digest of it is stored in the folder. */
   readonly apiKey: string
   readonly hook: ModelHook | null
@@ -41,19 +45,40 @@ export interface DeliveriesOptions {
   readonly log: (message: string) => void
 }
 
-/** Keeps the running versions without their plans if another device, perhaps of another service, got them. */
-const takeOver = async (store: ModelStore, apiKey: string): Promise<void> => {
+type Identity = Pick<DeliveriesOptions, 'apiKey' | 'device' | 'signal'>
+
+/** Returns the plans that this device has reported on to this service; null if it refuses the key, which may be replaced. */
+const plansKnownTo = async ({ device, signal }: Identity): Promise<ReadonlySet<string> | null> => {
+  try {
+    return new Set(await device.reportedPlans({ signal }))
+  } catch (error) {
+    signal.throwIfAborted()
+    if (isTransient(error) || !(error instanceof ApiError)) throw error
+    return error.status === 401 ? null : new Set()
+  }
+}
+
+/**
+ * Keeps the running versions without their plans if another device, perhaps of another service, got them. A new key alone does
+ * not make it another device: then the service knows its reports on these plans.
+ */
+const takeOver = async (store: ModelStore, identity: Identity): Promise<void> => {
   const path = join(store.root, 'device')
-  const device = createHash('sha256').update(apiKey).digest('hex').slice(0, 16)
+  const digest = createHash('sha256').update(identity.apiKey).digest('hex').slice(0, 16)
   const before = await nullIfMissing(readFile(path, 'utf8'))
-  if (before === device) return
+  if (before === digest) return
+  let known: ReadonlySet<string> | null = null
   for (const name of before === null ? [] : await store.names()) {
     const folder = store.folder(name)
     const state = await folder.load()
-    if (state?.current) await folder.save({ ...state, current: { ...state.current, planId: null }, refused: null })
+    const planId = state?.current?.planId ?? null
+    if (state === null || state.current === null || planId === null) continue
+    known ??= await plansKnownTo(identity)
+    if (known === null) return
+    if (!known.has(planId)) await folder.save({ ...state, current: { ...state.current, planId: null }, refused: null })
   }
   // On a full disk, this is repeated at the next start.
-  await writeDurably(path, device).catch(() => undefined)
+  await writeDurably(path, digest).catch(() => undefined)
 }
 
 /** Applies a device's assignments: one worker per model, one download at a time, and reports that survive a crash. */
@@ -63,7 +88,6 @@ export const startDeliveries = async (options: DeliveriesOptions): Promise<Deliv
   const log = (message: string): void => options.log(message.replace(/\p{Cc}+/gu, ' '))
   setMaxListeners(0, signal)
   const store = await openModelStore(modelsFolder)
-  await takeOver(store, options.apiKey)
   const downloads = createTimeSlices(turnSeconds * 1000)
   const outbox = await openOutbox({
     path: join(modelsFolder, 'reports.json'),
@@ -79,8 +103,27 @@ export const startDeliveries = async (options: DeliveriesOptions): Promise<Deliv
     workers.set(name, worker)
     return worker
   }
-  // Includes models of earlier runs: one may have been withdrawn while this device was offline.
-  for (const name of await store.names()) workerOf(name)
+  let given: ReadonlyMap<string, Assignment> | null = null
+  const apply = (assignments: ReadonlyMap<string, Assignment>): void => {
+    for (const [name, worker] of workers) if (!assignments.has(name)) worker.want(null)
+    for (const [name, assignment] of assignments) workerOf(name).want(assignment)
+  }
+  let isOpen = false
+  const open = async (): Promise<void> => {
+    await takeOver(store, options)
+    // Includes models of earlier runs: one may have been withdrawn while this device was offline.
+    for (const name of await store.names()) workerOf(name)
+    isOpen = true
+    if (given !== null) apply(given)
+  }
+  const notDone = `${modelsFolder} could not be prepared for this device`
+  let opening = Promise.resolve()
+  // Until then, for example on a full disk, the versions stay as they are, while heartbeats and training continue.
+  await new Promise<void>((tried) => {
+    opening = untilPossible(() => open().finally(tried), notDone, signal, log).catch((error: unknown) => {
+      if (!signal.aborted) log(errorMessage(error))
+    })
+  })
   const sending = outbox.run(signal)
   const stopped = new Promise<void>((resolve) => {
     if (signal.aborted) resolve()
@@ -95,12 +138,13 @@ export const startDeliveries = async (options: DeliveriesOptions): Promise<Deliv
       if (assignments === null) return false
       const isNews = assignmentsTag !== tag
       tag = assignmentsTag ?? ''
-      const given = new Map<string, Assignment>(assignments.map((one) => [folderOf(one), one]))
-      for (const [name, worker] of workers) if (!given.has(name)) worker.want(null)
-      for (const [name, assignment] of given) workerOf(name).want(assignment)
+      given = new Map(assignments.map((one) => [folderOf(one), one]))
+      if (isOpen) apply(given)
       return isNews
     },
 
-    ended: stopped.then(() => Promise.all([sending, ...[...workers.values()].map(({ ended }) => ended)])),
+    ended: stopped
+      .then(() => opening)
+      .then(() => Promise.all([sending, ...[...workers.values()].map(({ ended }) => ended)])),
   }
 }

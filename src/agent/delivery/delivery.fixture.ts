@@ -98,6 +98,7 @@ export const startUnit = async (world: World, device: TestDevice, options: UnitO
         reports.push({ planId, ...report })
         return response
       },
+      reportedPlans: client.reportedPlans,
     },
     signal: stop.signal,
     log: (message) => lines.push(message),

@@ -114,23 +114,23 @@ export const define = (command: Command, session: Session): void => {
   command
     .option('--data <file.csv>', 'train the built-in model on this file')
     .addOption(new Option('--label <column>', 'name or position of the label (default: label, y, target, or the last)'))
-    .addOption(new Option('--classes <names>', 'class names in the order of their indices').argParser(parseClasses))
+    .option('--classes <names>', 'class names in the order of their indices', parseClasses)
     .addOption(
       new Option('--trainer <command>', 'train with your own program')
         .argParser(parseCommand)
         .conflicts(['data', 'label', 'classes']),
     )
-    .addOption(
-      new Option(
-        '--on-model <command>',
-        'command to run when the version of a model changes (MODEL_PATH, MODEL_VERSION, ...)',
-      ).argParser(parseCommand),
+    .option(
+      '--on-model <command>',
+      'command to run when the version of a model changes (MODEL_PATH, MODEL_VERSION, ...)',
+      parseCommand,
     )
     .option('--models-dir <folder>', 'folder for delivered versions (default: next to the device key)')
-    .addOption(
-      new Option('--measure-interval <seconds>', 'seconds between measurements of delivered versions')
-        .argParser(parseSeconds(86_400))
-        .default(1800),
+    .option(
+      '--measure-interval <seconds>',
+      'seconds between measurements of delivered versions',
+      parseSeconds(86_400),
+      1800,
     )
     .option('--device-id <id>', 'name of this device (default: generated once and stored)')
     .option('--device-key [key]', 'key of a device that is already registered; without a value, svc asks for it')
@@ -139,11 +139,7 @@ export const define = (command: Command, session: Session): void => {
         .choices(PLATFORMS)
         .default(SYSTEM_PLATFORMS[process.platform] ?? 'unknown', "this machine's"),
     )
-    .addOption(
-      new Option('--interval <seconds>', 'seconds between heartbeats (default: as the service requests)').argParser(
-        parseSeconds(3600),
-      ),
-    )
+    .option('--interval <seconds>', 'seconds between heartbeats (default: as the service requests)', parseSeconds(3600))
     .addOption(
       new Option(
         '--join <code>',
@@ -174,7 +170,7 @@ export const define = (command: Command, session: Session): void => {
           restateSeconds: options.measureInterval,
           ...(hook !== null && { hook }),
           ...(options.modelsDir !== undefined && { modelsFolder: resolve(io.cwd, options.modelsDir) }),
-          signal: io.signal ?? new AbortController().signal,
+          signal: io.signal,
           now: () => session.now().getTime(),
           log: out.line,
           ...(options.deviceId !== undefined && { deviceId: options.deviceId }),

@@ -57,7 +57,8 @@ const candidates = async (
   if (top === undefined) return before.length === 0 ? commands.map(({ name }) => name) : []
   const below = 'commands' in top ? top.commands : []
   const sub = below.find(({ name }) => name === before[1])
-  if (sub === undefined && below.length > 0 && before.length === 1) return below.map(({ name }) => name)
+  if (sub === undefined && below.length > 0 && before.length === 1 && !typed.startsWith('-'))
+    return below.map(({ name }) => name)
   const load = (sub ?? top).load
   if (load === undefined) return []
   const command = new Command()

@@ -8,16 +8,28 @@ type Shell = 'bash' | 'zsh' | 'fish'
  * contains the shell's quoting, which is removed.
  */
 const SCRIPTS: Readonly<Record<Shell, string>> = {
-  // bash inserts completions as they are, and devices choose their names.
+  // bash inserts completions as they are, in place of $2, and devices choose their names. It also splits words at ':' and '='.
   bash: `_svc() {
-  local name quoted
-  local words=("\${COMP_WORDS[@]:1:COMP_CWORD}")
-  words[COMP_CWORD-1]=\${words[COMP_CWORD-1]//\\\\/}
+  local word line=$COMP_LINE words=() typed quote= before name quoted
+  for word in "\${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
+    if [[ \${#words[@]} -eq 0 || $line == [[:space:]]* ]]; then words+=("$word"); else words[\${#words[@]}-1]+=$word; fi
+    line=\${line#"\${line%%[![:space:]]*}"}
+    line=\${line#"$word"}
+  done
+  typed=\${words[\${#words[@]}-1]}
+  [[ $typed == [\\"\\']* ]] && quote=\${typed:0:1} typed=\${typed:1}
+  before=\${typed%"$2"}
+  if [[ -z $quote ]]; then
+    IFS= read typed <<< "$typed"
+    IFS= read before <<< "$before"
+  fi
+  words[\${#words[@]}-1]=$typed
   COMPREPLY=()
   while IFS= read -r name; do
+    name=\${name#"$before"}
     printf -v quoted %q "$name"
-    COMPREPLY+=("$quoted")
-  done < <(svc __complete -- "\${words[@]}" 2>/dev/null)
+    if [[ -z $quote ]]; then COMPREPLY+=("\${quoted#\\'\\'}"); elif [[ $quoted == "$name" ]]; then COMPREPLY+=("$name"); fi
+  done < <(svc __complete -- "\${words[@]:1}" 2>/dev/null)
   [ \${#COMPREPLY[@]} -eq 0 ] && compopt -o default
 }
 complete -F _svc svc
@@ -25,7 +37,7 @@ complete -F _svc svc
   zsh: `#compdef svc
 _svc() {
   local -a found
-  found=(\${(f)"$(svc __complete -- "\${(@Q)words[2,CURRENT]}" 2>/dev/null)"})
+  found=(\${(f)"$(svc __complete -- "\${(@Q)words[2,CURRENT-1]}" "\${(Q)PREFIX}" 2>/dev/null)"})
   if (( \${#found} )); then compadd -a found; else _files; fi
 }
 compdef _svc svc

@@ -1,21 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { STRATEGIES, type Strategy } from '../../domain/deployment.ts'
+import { STRATEGIES } from '../../domain/deployment.ts'
 import { shellWord } from '../../domain/shell-word.ts'
 import type { Connection } from '../connection.ts'
-import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import { apiBaseOption, type DataOptions, jsonOption, numberFrom } from '../options.ts'
 import type { Session } from '../session.ts'
 import type { DeploymentMethod, Requested } from './deploy.ts'
 
-interface DeployOptions extends DataOptions {
-  readonly version: string
+interface DeployOptions extends DataOptions, Omit<Requested, 'name'> {
   readonly phone?: true
-  readonly rollout: number
-  readonly strategy: Strategy
-  readonly target?: 'ios' | 'android'
-  readonly devices?: readonly string[]
-  readonly group?: string
-  readonly step?: number
-  readonly interval?: number
   readonly dryRun?: true
   readonly allowUnknown?: true
   readonly yes?: true
@@ -23,11 +15,7 @@ interface DeployOptions extends DataOptions {
 
 const MONTH_MINUTES = 60 * 24 * 31
 
-const parsePercentage = (text: string): number => {
-  const value = Number(text)
-  if (/^\d{1,3}$/.test(text) && value >= 1 && value <= 100) return value
-  throw new InvalidArgumentError('It must be a whole number from 1 to 100.')
-}
+const parsePercentage = numberFrom({ min: 1, max: 100 })
 
 const parseMinutes = (text: string): number => {
   const value = Number(text)
@@ -93,23 +81,17 @@ export const define = (command: Command, session: Session): void => {
         'dryRun',
       ]),
     )
-    .addOption(
-      new Option('-r, --rollout <percent>', 'initial percentage, 1 to 100').argParser(parsePercentage).default(100),
-    )
+    .option('-r, --rollout <percent>', 'initial percentage, 1 to 100', parsePercentage, 100)
     .addOption(
       new Option('-s, --strategy <strategy>', 'deployment strategy; canary rolls back automatically on failure')
         .choices(STRATEGIES)
         .default('canary'),
     )
     .addOption(new Option('-t, --target <platform>', 'only devices of this platform').choices(['ios', 'android']))
-    .addOption(new Option('--devices <names>', 'only these devices, comma-separated').argParser(parseDevices))
+    .option('--devices <names>', 'only these devices, comma-separated', parseDevices)
     .option('-g, --group <group>', 'only devices of this group, by name or id')
-    .addOption(
-      new Option('--step <percent>', 'of a rollout: increase at each step (default: 10)').argParser(parsePercentage),
-    )
-    .addOption(
-      new Option('--interval <minutes>', 'of a rollout: minutes between steps (default: 60)').argParser(parseMinutes),
-    )
+    .option('--step <percent>', 'of a rollout: increase at each step (default: 10)', parsePercentage)
+    .option('--interval <minutes>', 'of a rollout: minutes between steps (default: 60)', parseMinutes)
     .option('--dry-run', 'show the affected devices and change nothing')
     .option('--allow-unknown', 'accept a name that is not in the catalog, for devices that resolve it themselves')
     .option('-y, --yes', 'deploy to the whole fleet without confirmation')
@@ -118,28 +100,14 @@ export const define = (command: Command, session: Session): void => {
     .action(async (model: string, options: DeployOptions) => {
       const json = options.json === true
       const connection = await session.signedIn({ apiBase: options.apiBase })
-      const { target: platform } = options
-      const { name, version } = await (await import('../model-sources/catalog.ts')).referenced(
-        connection,
-        model,
-        options.version,
-      )
+      const { deployedModel, referenced } = await import('../model-sources/catalog.ts')
+      const { name, version } = await referenced(connection, model, options.version)
       if (options.phone) {
         const { deployToPhone } = await import('./phone.ts')
-        if (!options.allowUnknown) await (await import('../model-sources/catalog.ts')).deployedModel(connection, name)
-        return deployToPhone(connection, { name, version, platform, json }, session)
+        if (!options.allowUnknown) await deployedModel(connection, name)
+        return deployToPhone(connection, { name, version, platform: options.target, json }, session)
       }
-      const requested: Requested = {
-        name,
-        version,
-        platform,
-        rollout: options.rollout,
-        strategy: options.strategy,
-        devices: options.devices,
-        group: options.group,
-        step: options.step,
-        intervalMinutes: options.interval,
-      }
+      const requested: Requested = { ...options, name, version }
       const { isWholeFleet, prepare, deploymentMethodOf } = await import('./deploy.ts')
       const way = await deploymentMethodOf(connection, requested, options.allowUnknown === true)
       if (options.dryRun) {

@@ -9,16 +9,16 @@ export interface Requested {
   /** The initial percentage, 1 to 100. */
   readonly rollout: number
   readonly strategy: Strategy
-  readonly platform: 'ios' | 'android' | undefined
-  readonly devices: readonly string[] | undefined
-  readonly group: string | undefined
-  /** For a rollout: percentage points per step, and the time between steps. */
-  readonly step: number | undefined
-  readonly intervalMinutes: number | undefined
+  readonly target?: 'ios' | 'android'
+  readonly devices?: readonly string[]
+  readonly group?: string
+  /** For a rollout: percentage points per step, and the minutes between steps. */
+  readonly step?: number
+  readonly interval?: number
 }
 
-export const isWholeFleet = ({ devices, group, platform }: Requested): boolean =>
-  devices === undefined && group === undefined && platform === undefined
+export const isWholeFleet = ({ devices, group, target }: Requested): boolean =>
+  devices === undefined && group === undefined && target === undefined
 
 /** Drops the warning that the target is the whole fleet, which is intended here. */
 export const warningsBeyondFleet = (warnings: readonly string[]): readonly string[] =>
@@ -44,7 +44,7 @@ export const deploymentMethodOf = async (
   if (model !== null && isWholeFleet(requested) && requested.strategy === 'canary') return { kind: 'rollout', model }
   for (const [option, value] of [
     ['--step', requested.step],
-    ['--interval', requested.intervalMinutes],
+    ['--interval', requested.interval],
   ] as const) {
     if (value === undefined) continue
     throw wrongUsage(
@@ -60,7 +60,7 @@ const targetSelectorOf = (requested: Requested) => ({
   model_version: requested.version,
   ...(requested.devices && { devices: [...requested.devices] }),
   ...(requested.group !== undefined && { group: requested.group }),
-  ...(requested.platform !== undefined && { platform: requested.platform }),
+  ...(requested.target !== undefined && { platform: requested.target }),
 })
 
 const rolloutBodyOf = (requested: Requested) => ({
@@ -69,7 +69,7 @@ const rolloutBodyOf = (requested: Requested) => ({
   target_percentage: 100,
   auto_rollback: true,
   ...(requested.step !== undefined && { increment_step: requested.step }),
-  ...(requested.intervalMinutes !== undefined && { step_interval_minutes: requested.intervalMinutes }),
+  ...(requested.interval !== undefined && { step_interval_minutes: requested.interval }),
 })
 
 export const prepare = (connection: Connection, requested: Requested) =>

@@ -16,7 +16,6 @@ const TIMEOUT_MS = 16 * 60 * 1000
 /** The device's side of a pairing: claims the code, stores the key, and downloads the model. @throws Failure */
 export const pair = async (options: Claim, session: Session): Promise<void> => {
   const { io, out } = session
-  const signal = io.signal ?? new AbortController().signal
   // Locked before the code is used, because a running agent writes to the same folders.
   const state = await openAgentState(session.home.folder, options.baseUrl, options.deviceId)
   const release = await lockFolders([state.folder, state.modelsFolder], 'pair as another device (--device-id)')
@@ -25,7 +24,7 @@ export const pair = async (options: Claim, session: Session): Promise<void> => {
     out.line(`Paired as ${identity.deviceId}.`)
     if (claimed.status === 'failed') throw new Failure(`No model is deployed to it: ${claimed.reason}`)
     if (claimed.deployment_id !== null) {
-      await receive(claimed.deployment_id, identity, state.modelsFolder, options, session, signal)
+      await receive(claimed.deployment_id, identity, state.modelsFolder, options, session, io.signal)
     }
   } finally {
     await release()
@@ -64,6 +63,7 @@ const receive = async (
     log: out.line,
     device: {
       downloadVersion: device.downloadVersion,
+      reportedPlans: device.reportedPlans,
       reportAssignment: async (plan, report, options) => {
         const response = await device.reportAssignment(plan, report, options)
         if (plan === planId) last = report

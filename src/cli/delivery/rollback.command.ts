@@ -38,17 +38,7 @@ const rolloutTo = async (connection: Connection, { name, model, version, plans }
   if (newest !== undefined && newest.status !== 'paused' && isRequested(newest) && !plans.some(isNewer))
     return rolloutOf(connection, model.id, newest.id)
   const { startRollout } = await import('./deploy.ts')
-  const created = await startRollout(connection, model.id, {
-    name,
-    version,
-    rollout: 100,
-    strategy: 'immediate',
-    platform: undefined,
-    devices: undefined,
-    group: undefined,
-    step: undefined,
-    intervalMinutes: undefined,
-  })
+  const created = await startRollout(connection, model.id, { name, version, rollout: 100, strategy: 'immediate' })
   return rolloutOf(connection, model.id, created.rollout_id)
 }
 

@@ -43,7 +43,7 @@ export const statusOf = async (connection: Connection, name: string): Promise<Mo
   return { name: model?.name ?? name, model, plans }
 }
 
-const STATES = ['waiting', 'assigned', 'downloading', 'verifying', 'ready', 'active', 'failed']
+const STATES = ['waiting', 'assigned', 'downloading', 'verifying', 'ready', 'active', 'failed', 'withdrawn']
 
 /** `active 8, failed 1`, in the order that devices pass through the states. */
 export const countWords = (counts: Counts): string =>

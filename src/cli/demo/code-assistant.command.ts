@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { numberFrom } from '../options.ts'
 import type { Session } from '../session.ts'
 import type { AssistantOptions } from './code-assistant.ts'
@@ -7,11 +7,7 @@ export const define = (command: Command, session: Session): void => {
   command
     .option('-m, --model <model>', 'name of a model; auto: the first one available', 'auto')
     .option('--url <url>', 'address of an inference server (default: the one on this machine, port 8080)')
-    .addOption(
-      new Option('-p, --port <port>', 'port of the page; 0 picks a free one')
-        .argParser(numberFrom({ min: 0, max: 65_535 }))
-        .default(8099),
-    )
+    .option('-p, --port <port>', 'port of the page; 0 picks a free one', numberFrom({ min: 0, max: 65_535 }), 8099)
     .option('--no-auto-start', 'do not start a server if none is running')
     .action(async (options: AssistantOptions) => {
       const { codeAssistant } = await import('./code-assistant.ts')

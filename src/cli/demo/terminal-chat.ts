@@ -22,7 +22,6 @@ const PROMPT = '> '
 export const chatInTerminal = async ({ io, out }: Session, url: string, model: string): Promise<number> => {
   const { stdin } = io
   if (stdin === undefined) return 0
-  const signal = io.signal ?? new AbortController().signal
   const begin: readonly Message[] = [{ role: 'system', content: SYSTEM_PROMPT }]
   let messages = begin
   let requested = 0
@@ -34,14 +33,14 @@ export const chatInTerminal = async ({ io, out }: Session, url: string, model: s
       for await (const piece of streamChat(
         { baseUrl: `${url}/v1`, key: serverKey(io.env) },
         { model, messages },
-        signal,
+        io.signal,
       )) {
         text += piece.text
         io.stdout.write(withoutControlCharacters(piece.text))
       }
       messages = [...messages, { role: 'assistant', content: text }]
     } catch (error) {
-      if (signal.aborted) return
+      if (io.signal.aborted) return
       // Removes the question, so that asking again does not duplicate it.
       messages = messages.slice(0, -1)
       out.note(error instanceof ChatServerError ? error.message : `The server stopped: ${(error as Error).message}`)
@@ -51,7 +50,7 @@ export const chatInTerminal = async ({ io, out }: Session, url: string, model: s
   }
 
   const prompt = (): void => void (stdin.isTTY && io.stdout.write(PROMPT))
-  const lines = createInterface({ input: stdin, signal })
+  const lines = createInterface({ input: stdin, signal: io.signal })
   prompt()
   for await (const line of lines) {
     const question = line.trim()
@@ -59,7 +58,7 @@ export const chatInTerminal = async ({ io, out }: Session, url: string, model: s
     requested++
     if (question === '/new') messages = begin
     else if (question !== '') await reply(question)
-    if (signal.aborted) break
+    if (io.signal.aborted) break
     prompt()
   }
   return requested

@@ -11,7 +11,7 @@ export const define = (command: Command, { io, out }: Session): void => {
     const { folder, bytes } = await installEngine(part, {
       engines: enginesFolder(io.env),
       env: io.env,
-      signal: io.signal ?? new AbortController().signal,
+      signal: io.signal,
       note: out.note,
     })
     out.line(`${name} is installed in ${folder}${bytes === null ? '' : ` (${sizeWords(bytes)})`}.`)

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { apiBaseOption, jsonOption, numberFrom } from '../options.ts'
 import type { Session } from '../session.ts'
 import type { BenchmarkCommandOptions } from './benchmark.ts'
@@ -11,11 +11,7 @@ export const define = (command: Command, session: Session): void => {
       'a model of this machine or of the catalog (name@version), a path, hf:org/model, or ollama:name (default: SERVICE_MODEL)',
     )
     .option('--local', 'do not share the result')
-    .addOption(
-      new Option('-n, --iterations <count>', 'number of measured replies')
-        .argParser(numberFrom({ min: 1, max: 10_000 }))
-        .default(10),
-    )
+    .option('-n, --iterations <count>', 'number of measured replies', numberFrom({ min: 1, max: 10_000 }), 10)
     .addOption(maxTokensOption(50))
     .addOption(engineOption())
     .option('--all-engines', 'measure every engine that can run the model')

@@ -59,8 +59,7 @@ const measure = async (session: Session, chosen: ChosenModel, options: Benchmark
   const settings = { slots: 1, cacheMegabytes: 0, log: () => undefined, ...(threads !== undefined && { threads }) }
   const engine = await openChosen(session, chosen, settings)
   try {
-    const signal = io.signal ?? new AbortController().signal
-    const result = await benchmark(engine, { iterations, maxTokens, signal })
+    const result = await benchmark(engine, { iterations, maxTokens, signal: io.signal })
     if (result.completionTokens < maxTokens / 2) {
       out.note(`${engine.model.name} ends its replies after about ${result.completionTokens} of ${maxTokens} tokens.`)
     }

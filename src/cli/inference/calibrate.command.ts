@@ -13,10 +13,11 @@ export const define = (command: Command, session: Session): void => {
     )
     .requiredOption('--prompts <file>', 'your prompts: lines of {"input": "…"}, with "expected_output" if it is known')
     .option('--reference <name>', 'model whose replies replace a missing expected_output (default: the largest)')
-    .addOption(
-      new Option('--keep <share>', "share of the reference's quality to keep")
-        .argParser(numberFrom({ min: 0, max: 1, whole: false }))
-        .default(0.95),
+    .option(
+      '--keep <share>',
+      "share of the reference's quality to keep",
+      numberFrom({ min: 0, max: 1, whole: false }),
+      0.95,
     )
     .addOption(maxTokensOption(256))
     .addOption(engineOption())

@@ -64,11 +64,10 @@ const answersOf = async (
   prompts: readonly PromptLine[],
   { maxTokens, threads }: CalibrateOptions,
 ): Promise<Replies> => {
-  const signal = session.io.signal ?? new AbortController().signal
   const settings = { slots: 1, cacheMegabytes: 0, log: () => undefined, ...(threads !== undefined && { threads }) }
   const engine = await openChosen(session, chosen, settings)
   const reply = ({ messages }: PromptLine, limit: number): Promise<Generated | null> =>
-    generate(engine, messages, limit, signal).catch((error: unknown) => {
+    generate(engine, messages, limit, session.io.signal).catch((error: unknown) => {
       if (error instanceof InferenceError && error.code === 'context_length_exceeded') return null
       throw error
     })

@@ -103,7 +103,7 @@ const streamChat = async (
     const note = incompleteNote(result)
     if (note !== null) out.note(`\n${note}`)
   } catch (error) {
-    io.signal?.throwIfAborted()
+    io.signal.throwIfAborted()
     if (stopped.aborted && text !== '') keep()
     // Removes the question, so that asking again does not duplicate it.
     else conversation.messages = conversation.messages.slice(0, -1)
@@ -140,7 +140,7 @@ export const chat = async (engine: Engine, session: Session, options: ChatOption
     isOpen = false
   })
   const leave = (): void => lines.close()
-  io.signal?.addEventListener('abort', leave, { once: true })
+  io.signal.addEventListener('abort', leave, { once: true })
   try {
     out.note(`Chat with ${engine.model.name}. /help shows commands, /exit quits.`)
     // Creates the iterator before the first line can arrive: earlier lines would be lost.
@@ -160,7 +160,7 @@ export const chat = async (engine: Engine, session: Session, options: ChatOption
       if (isOpen) lines.prompt()
     }
   } finally {
-    io.signal?.removeEventListener('abort', leave)
+    io.signal.removeEventListener('abort', leave)
     lines.close()
   }
 }

@@ -24,7 +24,6 @@ const presented = (engine: Engine, vector: Float32Array, tokens: number) => ({
 
 const embed = async (session: Session, model: string, text: string, options: EmbedOptions): Promise<void> => {
   if (text === '') throw wrongUsage('The text is missing.', 'For example: svc embed <model> "What is a rollout?"')
-  const signal = session.io.signal ?? new AbortController().signal
   const { chooseModelAndEngine, openChosen } = await import('./open-model.ts')
   const chosen = await chooseModelAndEngine(session, model, options.engine)
   const { format } = chosen.file
@@ -37,7 +36,7 @@ const embed = async (session: Session, model: string, text: string, options: Emb
   try {
     if (engine.embed === undefined)
       throw new Failure(`The model '${model}' does not compute embeddings.`, { advice: ADVICE })
-    const { vectors, tokens } = await engine.embed([text], signal)
+    const { vectors, tokens } = await engine.embed([text], session.io.signal)
     const response = presented(engine, vectors[0]!, tokens)
     await writeOutput(session, JSON.stringify(response, null, options.output === undefined ? 2 : 0), options.output)
   } finally {

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { shellWord } from '../../domain/shell-word.ts'
-import type { ChatRequest } from '../../inference/engines/engine.ts'
+import type { ChatRequest, Engine } from '../../inference/engines/engine.ts'
 import { wrongUsage } from '../failure.ts'
 import { jsonOption, numberFrom } from '../options.ts'
 import { withoutControlCharacters } from '../output.ts'
@@ -31,74 +31,60 @@ const promptOf = async (given: string, { io }: Session): Promise<string> => {
   return text
 }
 
-/** Runs the model in this process, without a server or a key. */
-const run = async (session: Session, model: string, prompt: string, options: RunOptions): Promise<void> => {
-  const { io, out } = session
-  const signal = io.signal ?? new AbortController().signal
-  const { chooseModelAndEngine, openChosen } = await import('./open-model.ts')
-  const chosen = await chooseModelAndEngine(session, model, options.engine)
-  const messages = [{ role: 'user', content: await promptOf(prompt, session) }] as const
-  const engine = await openChosen(session, chosen, {
-    slots: 1,
-    cacheMegabytes: 0,
-    lora: loraPaths(options.lora, session),
-    log: () => undefined,
-  })
-  try {
-    const request: ChatRequest = {
-      messages,
-      maxTokens: options.maxTokens,
-      temperature: options.temperature,
-      topP: 0.9,
-      seed: randomInt(2 ** 32 - 1),
-      stop: [],
-      responseFormat: { type: 'text' },
-    }
-    let ended = true
-    const show = (text: string): void => {
-      ended = text.endsWith('\n')
-      io.stdout.write(withoutControlCharacters(text))
-    }
-    const given = await generateReply(engine, request, signal, options.json ? () => undefined : show).finally(() => {
-      if (!ended) io.stdout.write('\n')
-    })
-    const { text, promptTokens, result } = given
-    if (options.json) {
-      out.json({
-        model: engine.model.name,
-        engine: engine.name,
-        text,
-        finish_reason: result.reason,
-        usage: {
-          prompt_tokens: promptTokens,
-          completion_tokens: result.completionTokens,
-          total_tokens: promptTokens + result.completionTokens,
-        },
-      })
-    } else {
-      const note = incompleteNote(result)
-      if (note !== null) out.note(note)
-    }
-  } finally {
-    await engine.close()
+/** Prints the reply to a prompt. */
+const reply = async (engine: Engine, prompt: string, options: RunOptions, { io, out }: Session): Promise<void> => {
+  const request: ChatRequest = {
+    messages: [{ role: 'user', content: prompt }],
+    maxTokens: options.maxTokens,
+    temperature: options.temperature,
+    topP: 0.9,
+    seed: randomInt(2 ** 32 - 1),
+    stop: [],
+    responseFormat: { type: 'text' },
   }
+  let ended = true
+  const show = (text: string): void => {
+    ended = text.endsWith('\n')
+    io.stdout.write(withoutControlCharacters(text))
+  }
+  const onText = options.json ? () => undefined : show
+  const { text, promptTokens, result } = await generateReply(engine, request, io.signal, onText).finally(() => {
+    if (!ended) io.stdout.write('\n')
+  })
+  if (options.json) {
+    return out.json({
+      model: engine.model.name,
+      engine: engine.name,
+      text,
+      finish_reason: result.reason,
+      usage: {
+        prompt_tokens: promptTokens,
+        completion_tokens: result.completionTokens,
+        total_tokens: promptTokens + result.completionTokens,
+      },
+    })
+  }
+  const note = incompleteNote(result)
+  if (note !== null) out.note(note)
 }
 
 /** Enough for one conversation, so that earlier messages are not processed again. */
 const CHAT_CACHE_MEGABYTES = 256
 
-const streamChat = async (session: Session, model: string, options: RunOptions): Promise<void> => {
+/** Runs the model in this process, without a server or a key: for one prompt, or, without one, for a chat. */
+const run = async (session: Session, model: string, given: string | null, options: RunOptions): Promise<void> => {
   const { chooseModelAndEngine, openChosen } = await import('./open-model.ts')
   const chosen = await chooseModelAndEngine(session, model, options.engine)
+  const prompt = given && (await promptOf(given, session))
   const engine = await openChosen(session, chosen, {
     slots: 1,
-    cacheMegabytes: CHAT_CACHE_MEGABYTES,
+    cacheMegabytes: prompt === null ? CHAT_CACHE_MEGABYTES : 0,
     lora: loraPaths(options.lora, session),
     log: () => undefined,
   })
   try {
-    const { chat } = await import('./chat.ts')
-    await chat(engine, session, options)
+    if (prompt === null) await (await import('./chat.ts')).chat(engine, session, options)
+    else await reply(engine, prompt, options, session)
   } finally {
     await engine.close()
   }
@@ -113,10 +99,11 @@ export const define = (command: Command, session: Session): void => {
     .argument('[prompt]', 'the prompt; - reads it from standard input; if omitted on a terminal, svc starts a chat')
     .addOption(engineOption())
     .addOption(maxTokensOption(256))
-    .addOption(
-      new Option('--temperature <number>', '0 (always the most likely token) to 2')
-        .argParser(numberFrom({ min: 0, max: 2, whole: false }))
-        .default(0.7),
+    .option(
+      '--temperature <number>',
+      '0 (always the most likely token) to 2',
+      numberFrom({ min: 0, max: 2, whole: false }),
+      0.7,
     )
     .addOption(loraOption())
     .addOption(jsonOption())
@@ -126,9 +113,8 @@ export const define = (command: Command, session: Session): void => {
         second === undefined && session.io.env.SERVICE_MODEL ? [undefined, first] : [first, second]
       const name = modelOrDefault(model, session)
       const isChat = !prompt && session.io.stdin?.isTTY === true && options.json !== true
-      if (isChat) return streamChat(session, name, options)
-      if (!prompt)
+      if (!prompt && !isChat)
         throw wrongUsage('The prompt is missing.', `For example: svc run ${shellWord(name)} "What is a rollout?"`)
-      await run(session, name, prompt, options)
+      await run(session, name, prompt || null, options)
     })
 }

@@ -28,15 +28,14 @@ export const benchmarkServed = async (
 ): Promise<void> => {
   const { io, out } = session
   const { file } = models.first.chosen
-  const signal = io.signal ?? new AbortController().signal
-  const { engine, release } = await models.available.open(file.name, signal)
+  const { engine, release } = await models.available.open(file.name, io.signal)
   try {
     if (engine.chat === undefined) {
       out.note(`${file.name} cannot be benchmarked: it is not a chat model.`)
       return
     }
     out.note(`Measuring ${ITERATIONS} replies of up to ${MAX_TOKENS} tokens, after a warm-up.`)
-    const result = await benchmark(engine, { iterations: ITERATIONS, maxTokens: MAX_TOKENS, signal })
+    const result = await benchmark(engine, { iterations: ITERATIONS, maxTokens: MAX_TOKENS, signal: io.signal })
     out.table(['ENGINE', 'WHAT', 'P50', 'P90', 'P99', 'MEMORY'], rowsOf(result))
     if (to === null) return
     const kind = await kindOf(file, engine)

@@ -14,51 +14,32 @@ export const define = (command: Command, session: Session): void => {
       '[model]',
       'a model of this machine or of the catalog (name@version), a path, hf:org/model, or ollama:name (default: SERVICE_MODEL)',
     )
-    .addOption(
-      new Option('-p, --port <port>', 'port to listen on; 0 picks a free one')
-        .argParser(numberFrom({ min: 0, max: 65_535 }))
-        .default(8080),
-    )
+    .option('-p, --port <port>', 'port to listen on; 0 picks a free one', numberFrom({ min: 0, max: 65_535 }), 8080)
     .option('--host <address>', 'address to listen on; 127.0.0.1 for this machine only', '0.0.0.0')
     .addOption(engineOption())
     .option('--benchmark', 'measure the model after startup')
     .option('--share', 'send the result of --benchmark to the service; needs a key')
     .option('--json-mode', 'reply in JSON unless the request says otherwise')
-    .addOption(
-      new Option('--cache-size <MB>', 'memory for the prompt cache')
-        .argParser(numberFrom({ min: 0, max: MAX_MEGABYTES }))
-        .default(2048),
-    )
+    .option('--cache-size <MB>', 'memory for the prompt cache', numberFrom({ min: 0, max: MAX_MEGABYTES }), 2048)
     .option('--no-cache', 'turn the prompt cache off')
-    .addOption(
-      new Option(
-        '--max-queue <count>',
-        'maximum number of queued requests; 0 refuses requests that cannot start at once',
-      )
-        .argParser(numberFrom({ min: 0, max: 100_000 }))
-        .default(32),
+    .option(
+      '--max-queue <count>',
+      'maximum number of queued requests; 0 refuses requests that cannot start at once',
+      numberFrom({ min: 0, max: 100_000 }),
+      32,
     )
-    .addOption(new Option('--models <names>', 'further models, loaded on request').argParser(parseNames))
+    .option('--models <names>', 'further models, loaded on request', parseNames)
     .option('--auto-route', "route requests for the model 'auto'; needs --models")
     .addOption(
       new Option('--route-strategy <strategy>', 'routing strategy').choices(ROUTE_STRATEGIES).default('complexity'),
     )
-    .addOption(
-      new Option('--compress-over <tokens>', 'compress prompts longer than this').argParser(
-        numberFrom({ min: 64, max: 10_000_000 }),
-      ),
-    )
+    .option('--compress-over <tokens>', 'compress prompts longer than this', numberFrom({ min: 64, max: 10_000_000 }))
     .addOption(threadsOption())
-    .addOption(
-      new Option('--context <tokens>', 'context length: prompt and reply together').argParser(
-        numberFrom({ min: 16, max: 10_000_000 }),
-      ),
-    )
-    .addOption(
-      new Option(
-        '--slots <count>',
-        'number of parallel requests (default: 8, or 4 for models with a large cache)',
-      ).argParser(numberFrom({ min: 1, max: 256 })),
+    .option('--context <tokens>', 'context length: prompt and reply together', numberFrom({ min: 16, max: 10_000_000 }))
+    .option(
+      '--slots <count>',
+      'number of parallel requests (default: 8, or 4 for models with a large cache)',
+      numberFrom({ min: 1, max: 256 }),
     )
     .option('--draft <what>', 'speculative decoding: prompt-lookup, first-layers, or the path of a small GGUF model')
     .addOption(loraOption())

@@ -5,7 +5,7 @@ import type { DraftOptions } from '../../inference/engines/llama/settings.ts'
 import { InferenceError } from '../../inference/errors.ts'
 import { ExitCode } from '../exit-code.ts'
 import { Failure, wrongUsage } from '../failure.ts'
-import type { Io } from '../io.ts'
+import { type Io, untilAborted } from '../io.ts'
 import { localName } from '../model-sources/local-model.ts'
 import { withoutControlCharacters } from '../output.ts'
 import { packageVersion } from '../package-version.ts'
@@ -119,22 +119,9 @@ const settingsOf = (
       if (logLevel === 'debug') out.note(line)
     },
     onWarning: out.note,
-    ...(io.signal !== undefined && { signal: io.signal }),
+    signal: io.signal,
   }
 }
-
-const unlessStopped =
-  (signal: AbortSignal | undefined) =>
-  (error: unknown): void => {
-    if (!signal?.aborted) throw error
-  }
-
-const stopped = (signal: AbortSignal | undefined): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal === undefined) return
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 
 /** Serves until stopped, and then finishes the requests in progress. */
 export const serve = async (session: Session, model: string, options: ServeOptions): Promise<never> => {
@@ -150,8 +137,11 @@ export const serve = async (session: Session, model: string, options: ServeOptio
   })
   try {
     for (const line of bannerOf(server.models, options, server.address, settings.apiKey !== null)) out.line(line)
-    if (options.benchmark) await benchmarkServed(session, server.models, shared).catch(unlessStopped(io.signal))
-    await stopped(io.signal)
+    if (options.benchmark)
+      await benchmarkServed(session, server.models, shared).catch((error: unknown) => {
+        if (!io.signal.aborted) throw error
+      })
+    await untilAborted(io.signal)
     out.note('Stopping after the running requests.')
   } finally {
     await server.close()

@@ -68,18 +68,17 @@ const read = async (path: string): Promise<Buffer> => {
 
 const transcribe = async (session: Session, file: string, options: TranscribeOptions): Promise<void> => {
   const { io } = session
-  const signal = io.signal ?? new AbortController().signal
   const path = resolve(io.cwd, file)
   const bytes = await read(path)
   const chosen = await choose(session, options.model)
   const { decodeAudio } = await import('../../inference/audio/decode.ts')
-  const samples = await decodeAudio(bytes, { env: io.env, signal })
+  const samples = await decodeAudio(bytes, { env: io.env, signal: io.signal })
   const engine = await openChosen(session, chosen, { cacheMegabytes: 0, log: () => undefined })
   try {
     if (engine.transcribe === undefined) {
       throw new Failure(`The model '${options.model}' does not transcribe.`, { advice: ADVICE })
     }
-    const transcription = await engine.transcribe(samples, options.language, signal)
+    const transcription = await engine.transcribe(samples, options.language, io.signal)
     await writeOutput(session, present(transcription, samples.length, options.output), options.output)
   } finally {
     await engine.close()

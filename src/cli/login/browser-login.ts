@@ -1,4 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { anySignal } from '../../domain/any-signal.ts'
 import { Failure } from '../failure.ts'
 import type { Credentials } from '../home.ts'
 import { parseApiBase } from '../service-address.ts'
@@ -10,25 +12,19 @@ import { saveCredentials } from './save-credentials.ts'
 const DEADLINE_MS = 5 * 60 * 1000
 
 /** Returns the promise's value. Rejects after the deadline, or with the signal's reason. */
-const within = async <Value>(promise: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> => {
-  let stop = (): void => undefined
-  const stopped = new Promise<never>((_, reject) => {
-    const timer = setTimeout(() => {
-      const advice = 'Start again with: svc login. Without a browser: svc login --no-browser'
-      reject(new Failure('Nobody approved the sign-in within 5 minutes.', { advice }))
-    }, DEADLINE_MS)
-    const abort = (): void => reject(signal?.reason)
-    signal?.addEventListener('abort', abort)
-    stop = () => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', abort)
-    }
-    if (signal?.aborted) abort()
+const within = async <Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> => {
+  const settled = new AbortController()
+  const late = sleep(DEADLINE_MS, undefined, { signal: anySignal(signal, settled.signal) }).then(() => {
+    const advice = 'Start again with: svc login. Without a browser: svc login --no-browser'
+    throw new Failure('Nobody approved the sign-in within 5 minutes.', { advice })
   })
   try {
-    return await Promise.race([promise, stopped])
+    return await Promise.race([promise, late])
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error
   } finally {
-    stop()
+    settled.abort()
   }
 }
 

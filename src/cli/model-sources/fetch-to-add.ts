@@ -27,7 +27,6 @@ export const downloadParts = async (
   { io, out }: Session,
   accept?: (places: readonly string[]) => void,
 ): Promise<readonly string[]> => {
-  const signal = io.signal ?? new AbortController().signal
   const source = parseModelSource(text)
   const paths: string[] = []
   const download = async (parts: readonly FoundPart[]): Promise<void> => {
@@ -35,16 +34,18 @@ export const downloadParts = async (
       for (const note of found.notes) out.note(note)
       const bar = showProgress(io, `Downloading ${place}`)
       try {
-        paths.push(await fetchModelFile(found, join(folder, dirname(place)), { signal, progress: bar.update }))
+        paths.push(
+          await fetchModelFile(found, join(folder, dirname(place)), { signal: io.signal, progress: bar.update }),
+        )
       } finally {
         bar.end()
       }
     }
   }
-  const parts = await findModelParts(source, io.env, signal)
+  const parts = await findModelParts(source, io.env, io.signal)
   accept?.(parts.map(({ place }) => place))
   await download(parts)
-  await download(await findExternalFiles(source, folder, parts, io.env, signal))
+  await download(await findExternalFiles(source, folder, parts, io.env, io.signal))
   return paths
 }
 
@@ -75,7 +76,7 @@ export const addDownload = async (
 ): Promise<ModelFile> => {
   const discard = (): Promise<void> => rm(folder, { recursive: true, force: true })
   try {
-    const added = await addModel(home.folder, { ...model, ...(io.signal && { signal: io.signal }) })
+    const added = await addModel(home.folder, { ...model, signal: io.signal })
     await discard()
     return added
   } catch (error) {

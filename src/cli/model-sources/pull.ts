@@ -58,15 +58,8 @@ const isComplete = async (target: string, bytes: number, sha256: string): Promis
 /** Repeats the request until the file is converted; the service says when to ask again. @throws Failure */
 const converted = async (
   ask: () => Promise<Response>,
-  {
-    refusal,
-    signal,
-    note,
-  }: {
-    readonly refusal: (response: Response) => Promise<Failure>
-    readonly signal: AbortSignal
-    readonly note: (line: string) => void
-  },
+  refusal: (response: Response) => Promise<Failure>,
+  { io, out }: Session,
 ): Promise<Response> => {
   const deadline = performance.now() + CONVERSION_MS
   let noted = ''
@@ -78,9 +71,9 @@ const converted = async (
     if (response.status !== 404 || !(retryAfter >= 0)) throw failure
     if (performance.now() > deadline)
       throw new Failure(failure.message, { advice: 'Pull it again later.', cause: failure })
-    if (failure.message !== noted) note(failure.message)
+    if (failure.message !== noted) out.note(failure.message)
     noted = failure.message
-    await sleep(Math.min(retryAfter, MAX_PAUSE_SECONDS) * 1000, undefined, { signal })
+    await sleep(Math.min(retryAfter, MAX_PAUSE_SECONDS) * 1000, undefined, { signal: io.signal })
   }
 }
 
@@ -89,7 +82,6 @@ export const pull = async (options: PullOptions, session: Session): Promise<Pull
   const { connection, version, format } = options
   const { io } = session
   const { baseUrl } = connection
-  const signal = io.signal ?? new AbortController().signal
   const access = await session.apiKey(baseUrl)
   const ownHeaders = { authorization: `Bearer ${access?.key}` }
   const url = new URL(`${baseUrl}/api/v1/models/${options.modelId}/versions/${version.version}/download`)
@@ -100,7 +92,7 @@ export const pull = async (options: PullOptions, session: Session): Promise<Pull
     failureOf(response.status, await response.json().catch(() => null))
 
   // Requests one byte, because a HEAD response has no error message.
-  const requested: Request = { headers: { range: 'bytes=0-0' }, ownHeaders, leaveHost: false, signal }
+  const requested: Request = { headers: { range: 'bytes=0-0' }, ownHeaders, leaveHost: false, signal: io.signal }
   const firstByte = async (): Promise<Response> => {
     const { response } = await follow(url, requested).catch((error: unknown) => {
       if (!(error instanceof Interruption)) throw error
@@ -109,7 +101,7 @@ export const pull = async (options: PullOptions, session: Session): Promise<Pull
     })
     return response
   }
-  const response = await converted(firstByte, { refusal, signal, note: session.out.note })
+  const response = await converted(firstByte, refusal, session)
   await response.body?.cancel()
   const size = Number(/\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1] ?? Number.NaN)
   const sha256 = /^sha256:([0-9a-f]{64})$/.exec(response.headers.get('x-model-hash') ?? '')?.[1]
@@ -133,7 +125,7 @@ export const pull = async (options: PullOptions, session: Session): Promise<Pull
   }
   const bar = showProgress(io, `Pulling ${basename(target)}`)
   try {
-    await downloadFile(remote, target, { signal, progress: bar.update })
+    await downloadFile(remote, target, { signal: io.signal, progress: bar.update })
   } finally {
     bar.end()
   }

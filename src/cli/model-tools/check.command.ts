@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { parseNames } from '../inference/inference-options.ts'
 import { jsonOption, wholeAboveZero } from '../options.ts'
 import type { Session } from '../session.ts'
@@ -17,19 +17,12 @@ Examples:
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<model_path>', 'a model file: .gguf, .onnx, .tflite, or weights such as .safetensors and .pt')
-    .addOption(
-      new Option('-d, --devices <names>', 'device profiles, such as pi-5,this (default: all)').argParser(parseNames),
-    )
-    .addOption(
-      new Option('--input-shape <sizes>', 'shape of the first input (default: dynamic sizes are 1)').argParser(
-        parseShape,
-      ),
-    )
-    .addOption(
-      new Option(
-        '--context <tokens>',
-        "context length of a language model, in tokens (default: 4096, or the model's own if less)",
-      ).argParser(wholeAboveZero),
+    .option('-d, --devices <names>', 'device profiles, such as pi-5,this (default: all)', parseNames)
+    .option('--input-shape <sizes>', 'shape of the first input (default: dynamic sizes are 1)', parseShape)
+    .option(
+      '--context <tokens>',
+      "context length of a language model, in tokens (default: 4096, or the model's own if less)",
+      wholeAboveZero,
     )
     .addOption(jsonOption())
     .addHelpText('after', NOTES)

@@ -128,6 +128,16 @@ describe('ONNX', () => {
     expect(stdout).toContain(`no. It uses operator set ${opset}; onnxruntime supports 7 to 26. ${advice}`)
   })
 
+  it('refuses a file that names no operator set', async () => {
+    const bytes = writeOnnx({ ...graphBuilder('none').build(), opsets: {} })
+    expect(await check(['none.onnx'], { name: 'none.onnx', bytes })).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr:
+        'svc: The ONNX model does not say which operator sets it uses (opset_import); it must name at least one. Export it again.\n',
+    })
+  })
+
   it('reads Upsample of old operator sets, whose scales are an attribute', async () => {
     const graph = graphBuilder('old')
     const scales = { scales: floats([1, 1, 2, 2]) }

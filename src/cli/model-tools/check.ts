@@ -1,6 +1,4 @@
-import { stat } from 'node:fs/promises'
 import { availableParallelism, totalmem } from 'node:os'
-import { resolve } from 'node:path'
 import { DEVICE_PROFILES, type DeviceProfile } from '../../convert/check/device-profiles.ts'
 import { inspectModel } from '../../convert/check/inspect-model.ts'
 import type { ModelProfile } from '../../convert/check/model-profile.ts'
@@ -9,6 +7,7 @@ import { sizeWords } from '../../domain/sizes.ts'
 import { ExitCode } from '../exit-code.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
+import { modelAt } from './model-at.ts'
 
 export interface CheckOptions {
   readonly devices?: readonly string[]
@@ -26,12 +25,8 @@ const DEFAULT_CONTEXT = 4096
 export const check = async (given: string, options: CheckOptions, session: Session): Promise<void> => {
   const { io, out } = session
   const devices = profilesOf(options.devices)
-  const path = resolve(io.cwd, given)
-  const status = await stat(path).catch(() => null)
-  if (status === null) throw new Failure(`There is no file ${given}.`)
-  if (!status.isFile() && !status.isDirectory())
-    throw new Failure(`${given} is not a regular file.`, { advice: 'Give the path of a model file.' })
-  if (!status.isFile()) throw new Failure(`${given} is a folder.`, { advice: 'Give the path of a model file.' })
+  const { path, isFolder } = await modelAt(given, io.cwd)
+  if (isFolder) throw new Failure(`${given} is a folder.`, { advice: 'Give the path of a model file.' })
   const model = await inspectModel(path, options.inputShape)
   const context = contextOf(model, options.context)
   const memory = memoryOf(model, context)
@@ -148,12 +143,10 @@ const print = (
   out.fields([
     ['Format', model.title.replace(/^an? /, '')],
     ['Parameters', model.parameters.toLocaleString('en-US')],
-    ...(operators === null ? [] : ([['Operators', operators.join(', ')]] as const)),
+    operators !== null && ['Operators', operators.join(', ')],
     ['Weights', sizeWords(memory.weights)],
     ['Activations', memory.activations === null ? unknown : sizeWords(memory.activations)],
-    ...(model.languageModel === null
-      ? []
-      : ([['Cache', `${sizeWords(memory.cache)} for ${context} tokens of context`]] as const)),
+    model.languageModel !== null && ['Cache', `${sizeWords(memory.cache)} for ${context} tokens of context`],
     ['Memory', sizeWords(memory.total)],
     ...model.runtimes.map(({ runtime, isSupported, unsupportedOperators, note }) => {
       const missing = unsupportedOperators.length === 0 ? '' : `: ${unsupportedOperators.join(', ')}`

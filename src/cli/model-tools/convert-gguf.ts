@@ -4,13 +4,12 @@ import { convertHuggingFaceToGguf } from '../../convert/gguf/convert-hugging-fac
 import { convertLoraToGguf } from '../../convert/gguf/convert-lora.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { makeFolder } from '../../platform/files/make-folder.ts'
+import { exists } from '../../platform/files/missing-file.ts'
 import { Failure } from '../failure.ts'
 import { showProgress } from '../progress.ts'
 import { REPORTS, requireNoSource, requireWritableFolder, writeResults } from '../result-files.ts'
 import type { Session } from '../session.ts'
 import type { ConvertOptions } from './convert-options.ts'
-
-const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => null)) !== null
 
 /** Converts a Hugging Face folder or a LoRA adapter to a GGUF file, with two reports next to it. Returns the file's path. */
 export const convertGguf = async (modelPath: string, options: ConvertOptions, session: Session): Promise<string> => {
@@ -34,7 +33,7 @@ export const convertGguf = async (modelPath: string, options: ConvertOptions, se
   )
   await makeFolder(folder)
   const bar = showProgress(io, `Writing ${fileName}`)
-  const common = { onProgress: bar.update, ...(io.signal && { signal: io.signal }) }
+  const common = { onProgress: bar.update, signal: io.signal }
   const conversion = await (isAdapter
     ? convertLoraToGguf(source, target, { ...common, ...base })
     : convertHuggingFaceToGguf(source, target, common)

@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import {
   type ConversionReport,
@@ -18,6 +18,7 @@ import { REPORTS, requireNoSource, requireWritableFolder, writeResults } from '.
 import type { Session } from '../session.ts'
 import { convertGguf } from './convert-gguf.ts'
 import type { ConvertOptions } from './convert-options.ts'
+import { modelAt } from './model-at.ts'
 import { pushConverted } from './push-converted.ts'
 import { validate } from './validate.ts'
 
@@ -27,16 +28,8 @@ interface ModelFile {
 }
 
 const fileAt = async (text: string, cwd: string): Promise<ModelFile> => {
-  const path = resolve(cwd, text)
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
-    throw error
-  })
-  if (found === null) throw new Failure(`There is no file ${text}.`)
-  if (!found.isFile() && !found.isDirectory()) {
-    throw new Failure(`${text} is not a regular file.`, { advice: 'Give the path of a model file.' })
-  }
-  if (!found.isFile()) {
+  const { path, isFolder } = await modelAt(text, cwd)
+  if (isFolder) {
     throw new Failure(`${text} is a folder.`, {
       advice: 'Give the path of a model file. Folders can only be converted to gguf.',
     })
@@ -58,7 +51,7 @@ const convertAndValidate = async (
       ...(inputShape && { inputShape }),
       ...(architecture && { architecture }),
     },
-    { ...(io.signal && { signal: io.signal }), onStep: out.note },
+    { signal: io.signal, onStep: out.note },
   )
   const isRequested = ({ format }: { readonly format: string }): boolean => formats.includes(format)
   const conversion = { ...done, files: done.files.filter(isRequested), refused: done.refused.filter(isRequested) }
@@ -67,7 +60,7 @@ const convertAndValidate = async (
   // An architecture file alone has different weights.
   const isSource = conversion.source === 'onnx' && architecture === undefined
   const bytes = isSource ? await readFile(source.path) : done.files.find(({ format }) => format === 'onnx')?.bytes
-  const engine = { engines: enginesFolder(io.env), ...(io.signal && { signal: io.signal }) }
+  const engine = { engines: enginesFolder(io.env), signal: io.signal }
   for (const file of conversion.files) {
     out.note(`validating ${file.format}`)
     const reference = bytes === undefined ? null : { bytes, isSource }

@@ -27,11 +27,7 @@ export const define = (command: Command, session: Session): void => {
       '-d, --test-data <file>',
       'lines of {"input": "…", "expected_output": "…"}; expected_output is optional',
     )
-    .addOption(
-      new Option('-t, --threshold <share>', 'lowest quality that passes')
-        .argParser(numberFrom({ min: 0, max: 1, whole: false }))
-        .default(0.95),
-    )
+    .option('-t, --threshold <share>', 'lowest quality that passes', numberFrom({ min: 0, max: 1, whole: false }), 0.95)
     .option('--api-base <url>', 'inference server (default: SERVICE_API_BASE, else http://127.0.0.1:8000)')
     .addOption(
       new Option('-m, --metrics <names>', 'metrics: similarity, exact_match, latency')
@@ -41,11 +37,7 @@ export const define = (command: Command, session: Session): void => {
     .option('--compare <model_id>', 'evaluate a second model on the same lines, with a paired test')
     .option('--embedding-model <model_id>', 'model of the server that computes embeddings')
     .option('--results <file>', 'file for the results, one per line; a repeated run continues where it stopped')
-    .addOption(
-      new Option('--concurrency <count>', 'number of parallel requests')
-        .argParser(numberFrom({ min: 1, max: 256 }))
-        .default(4),
-    )
+    .option('--concurrency <count>', 'number of parallel requests', numberFrom({ min: 1, max: 256 }), 4)
     .addOption(maxTokensOption(256))
     .addOption(jsonOption())
     .addHelpText('after', NOTES)

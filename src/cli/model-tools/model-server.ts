@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { anySignal } from '../../domain/any-signal.ts'
+import { isObject } from '../../domain/is-object.ts'
 import type { ChatMessage } from '../../inference/engines/engine.ts'
 import { Failure } from '../failure.ts'
 import { serverKey } from '../network/running-server.ts'
@@ -32,11 +33,9 @@ const MAX_BUSY_MS = REQUEST_MS
 
 type Body = Readonly<Record<string, unknown>>
 
-const isBody = (value: unknown): value is Body => typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const wordsOf = (body: unknown, status: number): string => {
-  const error = isBody(body) ? body.error : null
-  const message = isBody(error) ? error.message : isBody(body) ? body.message : null
+  const error = isObject(body) ? body.error : null
+  const message = isObject(error) ? error.message : isObject(body) ? body.message : null
   return typeof message === 'string' ? message.slice(0, 300).replace(/\.$/, '') : `HTTP ${status}`
 }
 
@@ -56,7 +55,7 @@ export const connectToModels = async (session: Session, base: string): Promise<M
   for (const { url, key } of await candidates(session, base)) {
     const send = sender(session, url, key)
     const found = await send('/models', null, PROBE_MS).catch((error: Error) => error)
-    session.io.signal?.throwIfAborted()
+    session.io.signal.throwIfAborted()
     const listed = found instanceof Error || found.status !== 200 ? null : namesIn(found.body)
     if (listed !== null) return serverOf(session, url, listed, send)
     faults.push(`${url}: ${found instanceof Error ? found.message : wordsOf(found.body, found.status)}`)
@@ -68,8 +67,8 @@ export const connectToModels = async (session: Session, base: string): Promise<M
 }
 
 const namesIn = (body: unknown): readonly string[] | null => {
-  const data = isBody(body) ? body.data : null
-  return Array.isArray(data) ? data.filter(isBody).map(({ id }) => String(id)) : null
+  const data = isObject(body) ? body.data : null
+  return Array.isArray(data) ? data.filter(isObject).map(({ id }) => String(id)) : null
 }
 
 interface Response {
@@ -109,7 +108,7 @@ const createPersistent = ({ io }: Session, url: string) => {
     const started = performance.now()
     for (let failures = 0; ; ) {
       const found = await send().catch((error: Error) => error)
-      io.signal?.throwIfAborted()
+      io.signal.throwIfAborted()
       const [status, retryAfter] = found instanceof Error ? [null, null] : [found.status, found.retryAfter]
       if (!(found instanceof Error) && found.status !== 429 && found.status < 500) {
         lastFinished = performance.now()
@@ -125,7 +124,7 @@ const createPersistent = ({ io }: Session, url: string) => {
         })
       }
       const seconds = Math.max(retryAfter ?? 2 ** (failures - 2), MIN_WAIT_SECONDS)
-      await sleep(Math.min(seconds, MAX_WAIT_SECONDS) * 1000, undefined, io.signal ? { signal: io.signal } : {})
+      await sleep(Math.min(seconds, MAX_WAIT_SECONDS) * 1000, undefined, { signal: io.signal })
     }
   }
 }
@@ -145,10 +144,10 @@ const serverOf = (session: Session, url: string, models: readonly string[], send
       const words = wordsOf(body, status)
       if (status === 401 || status === 403 || status === 404) throw new Failure(`${url}: ${words}.`)
       if (status !== 200) return { refused: words, milliseconds }
-      const choices: unknown = isBody(body) ? body.choices : null
+      const choices: unknown = isObject(body) ? body.choices : null
       const choice: unknown = Array.isArray(choices) ? choices[0] : null
-      const message = isBody(choice) ? choice.message : null
-      const text = isBody(message) ? (message.content ?? '') : null
+      const message = isObject(choice) ? choice.message : null
+      const text = isObject(message) ? (message.content ?? '') : null
       return typeof text === 'string' ? { text, milliseconds } : { refused: 'The reply has no message', milliseconds }
     },
     async embed(model, texts) {
@@ -156,9 +155,9 @@ const serverOf = (session: Session, url: string, models: readonly string[], send
       const input = texts.map((text) => (text.trim() === '' ? '-' : text))
       const { status, body } = await persistent(() => send('/embeddings', { model, input }, REQUEST_MS))
       if (status !== 200) return { refused: wordsOf(body, status) }
-      const data: unknown = isBody(body) ? body.data : null
+      const data: unknown = isObject(body) ? body.data : null
       const vectors = (Array.isArray(data) ? data : []).map((one: unknown) =>
-        isBody(one) && Array.isArray(one.embedding) ? one.embedding.map(Number) : [],
+        isObject(one) && Array.isArray(one.embedding) ? one.embedding.map(Number) : [],
       )
       return vectors.length === texts.length ? { vectors } : { refused: 'The response has no vector for each text' }
     },

@@ -25,28 +25,13 @@ const beginningOf = async (path: string): Promise<string> => {
 }
 
 /** exp(-divergence) is the geometric mean of the ratio of the two models' probabilities, weighted by the original's. */
-const qualityOf = ({ divergence }: ModelComparison): number => Math.exp(-divergence)
-
-const rowsOf = ({
-  original,
-  other,
-  ...comparison
-}: ModelComparison): readonly [Partial<Measured>, Partial<Measured>] => [
-  {
-    quality: 1,
-    perplexity: original.perplexity,
-    divergence: 0,
-    agreement: 1,
-    milliseconds: original.millisecondsPerToken,
-  },
-  {
-    quality: qualityOf({ original, other, ...comparison }),
-    perplexity: other.perplexity,
-    divergence: comparison.divergence,
-    agreement: comparison.agreement,
-    milliseconds: other.millisecondsPerToken,
-  },
-]
+const rowOf = (model: ModelComparison['original'], divergence: number, agreement: number): Partial<Measured> => ({
+  quality: Math.exp(-divergence),
+  perplexity: model.perplexity,
+  divergence,
+  agreement,
+  milliseconds: model.millisecondsPerToken,
+})
 
 /**
  * Quantizes a GGUF file into the request's temporary folder. With a threshold or a text, both models are compared on the text.
@@ -69,14 +54,14 @@ export const quantizeGgufFile = async (request: FileRequest, { io, out }: Sessio
   for (const each of method === 'auto' && threshold !== null ? BY_SIZE : [method]) {
     const path = join(folder, `${each}.gguf`)
     out.note(`quantizing: ${each}`)
-    const { kind, bytes, sourceBytes } = await quantizeGguf(source, path, each, io.signal ? { signal: io.signal } : {})
+    const { kind, bytes, sourceBytes } = await quantizeGguf(source, path, each, { signal: io.signal })
     original = { ...original, bytes: sourceBytes }
     table.push({ method: kind, bytes })
     if (isMeasured) {
       const comparison = await compareModels({ original: source, other: path }, text, io.signal)
-      const [first, second] = rowsOf(comparison)
-      original = { ...original, ...first }
-      table[table.length - 1] = { method: kind, bytes, ...second }
+      const { divergence, agreement } = comparison
+      original = { ...original, ...rowOf(comparison.original, 0, 1) }
+      table[table.length - 1] = { method: kind, bytes, ...rowOf(comparison.other, divergence, agreement) }
       count = comparison.scoredTokens
     }
     if ((table.at(-1)!.quality ?? 1) >= (threshold ?? 0)) return { ...report(), path, method: kind, notes: [] }

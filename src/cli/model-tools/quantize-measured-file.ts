@@ -48,7 +48,7 @@ const run = (model: string | Uint8Array, samples: readonly Sample[], { format, s
   runGraph(model, samples, {
     format: format.engine,
     engines: enginesFolder(io.env),
-    ...(io.signal && { signal: io.signal }),
+    signal: io.signal,
   })
 
 /** Runs the samples twice and times the second pass, because the first one allocates memory. */
@@ -170,7 +170,7 @@ export const quantizeMeasuredFile = async (
   const threshold = request.qualityThreshold ?? (isChosen ? AUTO_THRESHOLD : null)
   const candidates: Candidate[] = []
   for (const each of isChosen ? format.methods : [method === 'auto' ? format.unmeasured! : method]) {
-    session.io.signal?.throwIfAborted()
+    session.io.signal.throwIfAborted()
     candidates.push(await makeCandidate(bytes, each, reference, work))
   }
   const samples =

@@ -84,6 +84,7 @@ it.each([
   [['net.onnx', '-m', 'int3'], 2, "svc: option '-m, --method <method>' argument 'int3' is invalid."],
   [['net.onnx', '--quality-threshold', '2'], 2, "svc: option '--quality-threshold <share>' argument '2' is invalid."],
   [['absent.onnx', '-m', 'int8'], 1, 'svc: There is no file or folder absent.onnx.'],
+  [['/dev/null', '-m', 'int8'], 1, 'svc: /dev/null is not a regular file.\nGive the path of a model file.\n'],
   [['net.pt', '-m', 'int8'], 2, 'svc: net.pt cannot be quantized.'],
   [['my nets/net.pt', '-m', 'int8'], 2, "/my nets/net.pt'\n"],
   [['damaged.onnx', '-m', 'int8'], 1, 'svc: '],

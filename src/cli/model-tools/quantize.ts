@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { cp, readdir, rename, rm, stat } from 'node:fs/promises'
+import { cp, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, extname, join, relative, resolve } from 'node:path'
 import { ServiceError } from '../../domain/errors.ts'
 import { ownEntry } from '../../domain/own-entry.ts'
@@ -9,6 +9,7 @@ import { sizeWords } from '../../domain/sizes.ts'
 import { makeFolder } from '../../platform/files/make-folder.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
+import { modelAt } from './model-at.ts'
 import { folderNear, requireFree } from './quantize-output.ts'
 import {
   type FileRequest,
@@ -218,10 +219,9 @@ export const quantizeAndReport = async (
   session: Session,
 ): Promise<void> => {
   const { io, out } = session
-  const path = resolve(io.cwd, modelPath)
-  const found = await stat(path).catch(() => null)
-  if (found === null) throw new Failure(`There is no file or folder ${modelPath}.`)
-  const isFolder = found.isDirectory() && quantizerOf(path) === undefined
+  const found = await modelAt(modelPath, io.cwd, 'file or folder')
+  const { path } = found
+  const isFolder = found.isFolder && quantizerOf(path) === undefined
   const sources = isFolder ? await filesIn(path) : [path]
   if (sources.length === 0)
     throw new Failure(`There is no model in ${modelPath} that can be quantized.`, { advice: `Supported: ${KNOWN}.` })

@@ -5,17 +5,15 @@ import { readOnnx } from '../../convert/onnx/read-onnx.ts'
 import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
 import { generateSamples } from '../../convert/quantize/generate-samples.ts'
 import { numbersOf, retyped, type Sample } from '../../convert/quantize/samples.ts'
-import { coremlToOnnx } from '../../convert/to-coreml/coreml-to-onnx.ts'
-import { tfliteOutline } from '../../convert/to-tflite/tflite-outline.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import {
-  type GraphFormat,
   type GraphTensor,
   type GraphTensors,
   type RunGraphOptions,
   runGraph,
 } from '../../inference/engines/onnx/run-graph.ts'
 import { InferenceError } from '../../inference/errors.ts'
+import { MEASURED_FORMATS } from './measured-formats.ts'
 
 /** The effect of summing float32 in a different order: layers with thousands of weights differ by this much. */
 const TOLERANCE = 1e-4
@@ -119,18 +117,6 @@ export const compare = (
   return { state: largest <= tolerance ? 'equal' : 'different', largest, mean, tolerance, samples: expected.length }
 }
 
-interface Target {
-  readonly engine: GraphFormat
-  /** The inputs; for Core ML, also an equivalent graph to run. */
-  outline(bytes: Uint8Array): OnnxModel
-}
-
-const TARGETS: Readonly<Record<string, Target>> = {
-  onnx: { engine: 'onnx', outline: readOnnx },
-  tflite: { engine: 'tflite', outline: tfliteOutline },
-  coreml: { engine: 'onnx', outline: coremlToOnnx },
-}
-
 /** Runs the model; `fault` is why its engine rejects it. */
 const runModel = async (bytes: Uint8Array, samples: readonly GraphTensors[], options: RunGraphOptions) => {
   try {
@@ -170,7 +156,7 @@ const compareFile = async (
   conversion: Conversion,
   options: RunGraphOptions,
 ): Promise<Validation> => {
-  const { engine, outline } = TARGETS[file.format]!
+  const { engine, outline } = MEASURED_FORMATS[file.format as keyof typeof MEASURED_FORMATS]
   const target = outline(file.bytes)
   const model = readOnnx(reference.bytes)
   const samples = samplesFor(model, target, conversion)

@@ -19,22 +19,16 @@ export const define = (command: Command, session: Session): void => {
       const { out } = session
       const { models, notes } = await querySources(session, source, apiBase)
       if (json) {
-        const presented = models.map(({ source: from, name, kind, bytes }) => ({
-          source: from,
-          name,
-          kind,
-          size: bytes,
-        }))
-        return out.json({ models: presented, notes })
+        return out.json({ models: models.map(({ bytes, ...model }) => ({ ...model, size: bytes })), notes })
       }
       if (models.length > 0) {
         out.table(
           ['SOURCE', 'MODEL', 'KIND', 'SIZE'],
-          models.map(({ source: from, name, kind, bytes }) => [
-            from,
-            name,
-            kind,
-            bytes === null ? null : sizeWords(bytes),
+          models.map((model) => [
+            model.source,
+            model.name,
+            model.kind,
+            model.bytes === null ? null : sizeWords(model.bytes),
           ]),
         )
       }

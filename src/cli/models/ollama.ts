@@ -38,14 +38,14 @@ const modelIn = (value: unknown): OllamaModel[] => {
 }
 
 /** Lists the models of a running Ollama. @throws Error with a short reason if it cannot be reached */
-export const ollamaModels = async (env: Io['env'], signal?: AbortSignal): Promise<readonly OllamaModel[]> => {
+export const ollamaModels = async (env: Io['env'], signal: AbortSignal): Promise<readonly OllamaModel[]> => {
   const address = ollamaAddress(env)
   const timeout = AbortSignal.timeout(TIMEOUT_MS)
   let response: Response
   try {
     response = await fetch(`${address}/api/tags`, { signal: anySignal(signal, timeout) })
   } catch (error) {
-    signal?.throwIfAborted()
+    signal.throwIfAborted()
     throw new Error(`nothing answers at ${address} (OLLAMA_HOST)`, { cause: error })
   }
   const body = (await response.json().catch(() => null)) as { readonly models?: unknown } | null

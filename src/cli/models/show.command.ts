@@ -1,8 +1,25 @@
 import type { Command } from 'commander'
+import type { paths } from '../../client/client.ts'
 import { splitReference } from '../../domain/model-reference.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import type { Field } from '../output.ts'
 import type { Session } from '../session.ts'
+
+type Version =
+  paths['/api/v1/models/{model_id}/versions/{version}']['get']['responses']['200']['content']['application/json']
+
+const originOf = (training: NonNullable<Version['training']>): readonly (Field | false)[] => {
+  const { job_id, job_name, completed_devices, failed_devices, selected_devices, privacy_spent: spent } = training
+  return [
+    ['From', `round ${training.round_number} (${training.round_id})`],
+    ['Job', job_id === null ? null : [job_name, job_id].filter(Boolean).join(' ')],
+    ['Strategy', training.strategy],
+    ['Devices', `${completed_devices} delivered, ${failed_devices} failed, of ${selected_devices} selected`],
+    spent != null && ['Privacy', `epsilon ${Number(spent.epsilon.toPrecision(4))} at delta ${spent.target_delta}`],
+    ['Receipt', training.receipt_path],
+  ]
+}
 
 export const define = (command: Command, session: Session): void => {
   command
@@ -24,39 +41,18 @@ export const define = (command: Command, session: Session): void => {
       )
       if (json) return out.json(found)
       const { training, runs } = found
-      const spent = training?.privacy_spent ?? null
       const states = Object.entries(runs?.devices ?? {})
       out.fields([
         ['Model', found.model_name ?? found.model_id],
         ['Version', [found.version_label, ...found.aliases.map((alias) => `@${alias}`)].join(' ')],
         ['File', `${found.format}, ${sizeWords(found.model_size_bytes)}, ${found.model_hash}`],
         ...found.formats.map(
-          ({ format, state, reason }) => [`As ${format}`, reason === null ? state : `${state}: ${reason}`] as const,
+          ({ format, state, reason }): Field => [`As ${format}`, reason === null ? state : `${state}: ${reason}`],
         ),
         ['Added', found.uploaded_at],
         ...(training === null
           ? [['From', found.trained_by === null ? 'an upload' : `round ${found.trained_by.round_number}`] as const]
-          : [
-              ['From', `round ${training.round_number} (${training.round_id})`] as const,
-              [
-                'Job',
-                training.job_id === null ? null : [training.job_name, training.job_id].filter(Boolean).join(' '),
-              ] as const,
-              ['Strategy', training.strategy] as const,
-              [
-                'Devices',
-                `${training.completed_devices} delivered, ${training.failed_devices} failed, of ${training.selected_devices} selected`,
-              ] as const,
-              ...(spent === null
-                ? []
-                : [
-                    [
-                      'Privacy',
-                      `epsilon ${Number(spent.epsilon.toPrecision(4))} at delta ${spent.target_delta}`,
-                    ] as const,
-                  ]),
-              ['Receipt', training.receipt_path] as const,
-            ]),
+          : originOf(training)),
         ['Runs on', states.length === 0 ? 'no device' : states.map(([state, count]) => `${count} ${state}`).join(', ')],
       ])
       if (runs === null || runs.uses.length === 0) return

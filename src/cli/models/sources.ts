@@ -87,7 +87,7 @@ export const querySources = async (session: Session, source: SourceName, apiBase
       try {
         return await response
       } catch (error) {
-        session.io.signal?.throwIfAborted()
+        session.io.signal.throwIfAborted()
         const reason = (error as Error).message
         const message = `${name} cannot be listed: ${reason}${/[.?!]$/.test(reason) ? '' : '.'}`
         if (!all) throw new Failure(message, { cause: error, ...(error instanceof Failure && adviceOf(error)) })

@@ -1,4 +1,4 @@
-import { Argument, type Command, Option } from 'commander'
+import { Argument, type Command } from 'commander'
 import { numberFrom } from '../options.ts'
 import type { Session } from '../session.ts'
 import { AGENTS, DEFAULT_MODEL } from './agents.ts'
@@ -9,10 +9,11 @@ export const define = (command: Command, session: Session): void => {
     .addArgument(new Argument('<agent>', 'coding agent').choices(AGENTS.map(({ name }) => name)))
     .argument('[arguments...]', 'arguments of the agent, after --')
     .option('-m, --model <model>', `name of a model, name:variant, or a path (default: ${DEFAULT_MODEL})`)
-    .addOption(
-      new Option('-p, --port <port>', 'port of the server; started if none runs there')
-        .argParser(numberFrom({ min: 1, max: 65_535 }))
-        .default(8080),
+    .option(
+      '-p, --port <port>',
+      'port of the server; started if none runs there',
+      numberFrom({ min: 1, max: 65_535 }),
+      8080,
     )
     .action(async (agent: string, rest: readonly string[], options: LaunchOptions) => {
       const { launch } = await import('./launch.ts')

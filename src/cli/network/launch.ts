@@ -1,5 +1,6 @@
+import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findProgram } from '../../inference/find-program.ts'
 import { readGgufHeader } from '../../inference/models/gguf/header.ts'
@@ -7,11 +8,11 @@ import { findModel } from '../../inference/models/model-folder.ts'
 import { looksLikePath } from '../../inference/models/model-name.ts'
 import { ExitCode } from '../exit-code.ts'
 import { Failure } from '../failure.ts'
+import type { SessionIo } from '../io.ts'
 import { localName } from '../model-sources/local-model.ts'
 import type { Session } from '../session.ts'
 import { AGENTS, DEFAULT_MODEL } from './agents.ts'
 import { type LocalServer, modelOf, startServer } from './local-server.ts'
-import { runAgent } from './run-agent.ts'
 import { serverAt, serverKey } from './running-server.ts'
 
 export interface LaunchOptions {
@@ -45,6 +46,47 @@ const openServer = async (
   const started = await startServer(session, name, port, await contextOptions(session, name))
   return [started, modelOf(started, null)]
 }
+
+/** Ctrl-C also reaches the agent, which handles it itself: it must not stop svc or the server. */
+const withoutInterrupts = async <Result>(run: () => Promise<Result>): Promise<Result> => {
+  const before = process.listeners('SIGINT')
+  const ignore = (): void => undefined
+  process.removeAllListeners('SIGINT')
+  process.on('SIGINT', ignore)
+  try {
+    return await run()
+  } finally {
+    process.off('SIGINT', ignore)
+    for (const listener of before) process.on('SIGINT', listener)
+  }
+}
+
+interface AgentRun {
+  readonly path: string
+  readonly argv: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** Runs the agent in this terminal and returns its exit code, like a shell. */
+const runAgent = ({ path, argv, env }: AgentRun, io: SessionIo): Promise<number> =>
+  withoutInterrupts(
+    () =>
+      new Promise((resolve, reject) => {
+        const child = spawn(path, argv, {
+          stdio: 'inherit',
+          cwd: io.cwd,
+          env: { ...io.env, ...env },
+          shell: process.platform === 'win32',
+        })
+        const stop = (): void => void child.kill('SIGTERM')
+        io.signal.addEventListener('abort', stop, { once: true })
+        child.once('error', reject)
+        child.once('exit', (code, signal) => {
+          io.signal.removeEventListener('abort', stop)
+          resolve(code ?? 128 + constants.signals[signal!])
+        })
+      }),
+  )
 
 /** Runs a coding agent with a local model, and starts a server if there is none. */
 export const launch = async (

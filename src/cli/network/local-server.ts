@@ -31,19 +31,12 @@ export const startServer = async (
 ): Promise<LocalServer> => {
   const url = `http://${HOST}:${port}`
   out.note(`Starting a server with ${model} on port ${port} ...`)
-  const argv = [
-    ...process.execArgv,
-    MAIN,
-    'serve',
-    model,
-    '--host',
-    HOST,
-    '--port',
-    String(port),
-    '--no-announce',
-    ...options,
-  ]
-  const program = superviseProgram(process.execPath, argv, { env: io.env, log: () => undefined, cwd: io.cwd })
+  const serve = ['serve', model, '--host', HOST, '--port', String(port), '--no-announce', ...options]
+  const program = superviseProgram(process.execPath, [...process.execArgv, MAIN, ...serve], {
+    env: io.env,
+    log: () => undefined,
+    cwd: io.cwd,
+  })
   let ended = false
   void program.ended.then(() => {
     ended = true
@@ -51,7 +44,7 @@ export const startServer = async (
   const deadline = performance.now() + READY_WITHIN_MS
   try {
     while (!ended && performance.now() < deadline) {
-      io.signal?.throwIfAborted()
+      io.signal.throwIfAborted()
       const found = await serverAt(url, { io }).catch(nullIfNoResponse)
       if (found !== null && !ended) return { ...found, stop: program.stop }
       await Promise.race([sleep(PROBE_MS), program.ended])

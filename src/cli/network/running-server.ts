@@ -41,7 +41,7 @@ export const serverAt = async (url: string, { io }: Pick<Session, 'io'>): Promis
       ...(key !== null && { headers: { authorization: `Bearer ${key}` } }),
     })
   } catch (error) {
-    signal?.throwIfAborted()
+    signal.throwIfAborted()
     const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
     if (code === 'ECONNREFUSED') return null
     throw new NoResponse(`There is no inference server at ${url}: ${code ?? (error as Error).message}.`, {

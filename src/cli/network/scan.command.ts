@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { jsonOption, numberFrom } from '../options.ts'
 import type { Session } from '../session.ts'
 
@@ -31,14 +31,13 @@ const reasonOf = (fault: string): string => REASONS[/\bE[A-Z]+\b/.exec(fault)?.[
 
 export const define = (command: Command, session: Session): void => {
   command
-    .addOption(
-      new Option('--timeout <seconds>', 'how long to wait for responses')
-        .argParser(numberFrom({ min: 0.1, max: 3600, whole: false }))
-        .default(5),
+    .option(
+      '--timeout <seconds>',
+      'how long to wait for responses',
+      numberFrom({ min: 0.1, max: 3600, whole: false }),
+      5,
     )
-    .addOption(
-      new Option('--interface <address>', 'use only the network of this local address').argParser(toLocalAddress),
-    )
+    .option('--interface <address>', 'use only the network of this local address', toLocalAddress)
     .addOption(jsonOption())
     .action(async ({ timeout, interface: address, json }: ScanOptions) => {
       const { scan } = await import('../../inference/discovery/scan.ts')

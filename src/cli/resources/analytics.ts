@@ -8,15 +8,13 @@ const filters = option(
   '--filter <key=value>',
   'filter, such as platform=ios or start_time=2026-01-01T00:00:00Z; repeatable',
   'filters',
-  { parse: 'pairs' },
+  'pairs',
 )
 const groupBy = option('--group-by <kind>', 'kind of group (default: device_group)', 'group_by', {
   choices: ['device_group', 'federation_member'],
 })
-const groupIds = option('--group <id>', 'only these groups; repeatable', 'group_ids', { parse: 'each' })
-const confidence = option('--confidence <level>', 'confidence level (default: 0.95)', 'confidence_level', {
-  parse: 'number',
-})
+const groupIds = option('--group <id>', 'only these groups; repeatable', 'group_ids', 'each')
+const confidence = option('--confidence <level>', 'confidence level (default: 0.95)', 'confidence_level', 'number')
 
 export const analytics: Resource = {
   name: 'analytics',
@@ -43,7 +41,7 @@ export const analytics: Resource = {
       options: [
         groupBy,
         groupIds,
-        option('--no-percentiles', 'omit percentiles', 'include_percentiles', { parse: 'off' }),
+        option('--no-percentiles', 'omit percentiles', 'include_percentiles', 'off'),
         filters,
       ],
     }),
@@ -61,7 +59,7 @@ export const analytics: Resource = {
       options: [
         groupBy,
         groupIds,
-        option('--no-post-hoc', 'do not compare pairs', 'post_hoc', { parse: 'off' }),
+        option('--no-post-hoc', 'do not compare pairs', 'post_hoc', 'off'),
         confidence,
         filters,
       ],

@@ -26,11 +26,11 @@ async function* download(
   { baseUrl, key, source }: { readonly baseUrl: string; readonly key: string; readonly source: string },
 ): AsyncGenerator<string> {
   const lost = (error: unknown): never => {
-    signal?.throwIfAborted()
+    signal.throwIfAborted()
     throw connectionLost(baseUrl, error)
   }
   const headers = { authorization: `Bearer ${key}` }
-  const answer = await fetch(url, { headers, redirect: 'error', ...(signal && { signal }) }).catch(lost)
+  const answer = await fetch(url, { headers, redirect: 'error', signal }).catch(lost)
   const response = signal ? withAbortableBody(answer, signal) : answer
   if (!response.ok || response.body === null) {
     const refused = new ApiError(response.status, await response.json().catch(() => null))

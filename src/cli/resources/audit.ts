@@ -1,3 +1,4 @@
+import { entry } from '../command.ts'
 import { AUDIT_FILTERS } from './audit-filters.ts'
 import { action, argument, option, type Resource, type Row } from './resource.ts'
 
@@ -43,11 +44,7 @@ export const audit: Resource = {
       confirm: 'Permanently erasing the name of the {kind} {id}',
       done: 'Erased. The entries remain, with the id instead of the name.',
     }),
-    { name: 'export', summary: 'print the audit log', load: () => import('./audit-export.command.ts') },
-    {
-      name: 'verify',
-      summary: 'check that no entry was changed or deleted',
-      load: () => import('./audit-verify.command.ts'),
-    },
+    entry('export', 'print the audit log', () => import('./audit-export.command.ts')),
+    entry('verify', 'check that no entry was changed or deleted', () => import('./audit-verify.command.ts')),
   ],
 }

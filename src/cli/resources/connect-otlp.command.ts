@@ -35,7 +35,7 @@ export const define = (command: Command, session: Session): void => {
       ).makeOptionMandatory(),
     )
     .option('--name <name>', 'name of both integrations', 'OTLP Collector')
-    .addOption(new Option('--headers-json <json>', 'headers of every request').argParser(toHeaders))
+    .option('--headers-json <json>', 'headers of every request', toHeaders)
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async ({ endpoint, name, headersJson, apiBase, json }: ConnectOptions) => {

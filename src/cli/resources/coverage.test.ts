@@ -48,14 +48,14 @@ const COMMANDS_OF: Readonly<Record<string, string>> = {
 
 /** The operations that devices call, through the SDK and the agent. */
 const OF_DEVICES =
-  'sendHeartbeat reportAssignment getRoundPlan downloadRoundModel downloadRoundControl advertiseSecureKeys dealSecureShares ' +
+  'sendHeartbeat reportAssignment listDeviceReports getRoundPlan downloadRoundModel downloadRoundControl advertiseSecureKeys dealSecureShares ' +
   'revealSecureShares submitUpdate reportFailure getEvaluationPlan downloadEvaluationModel submitEvaluation'
 
 /** The operations that the dashboard calls. */
 const OF_DASHBOARD =
   'getSession openSession showSecondFactor beginPasskeySignIn finishPasskeySignIn listPasskeys beginPasskey addPasskey renamePasskey removePasskey ' +
   'beginProviderSignIn finishProviderSignIn confirmSession closeSession listSessions revokeSession streamEvents getStatus getExperimentEstimates ' +
-  'listGroupsOfDevice listDeviceReports ' +
+  'listGroupsOfDevice ' +
   'readInvitation acceptInvitation ' +
   'getAccount listOwnSessions changePassword revokeOwnSession beginTotp confirmTotp removeTotp renewRecoveryCodes ' +
   'listServedModels createChatCompletion createEmbeddings'

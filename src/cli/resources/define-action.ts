@@ -203,11 +203,10 @@ export const defineAction = (action: Action): CommandFile => ({
     const org = orgHelp(action)
     if (org !== null) command.option('--org <org_id>', org)
     if (action.rows !== undefined && action.request.startsWith('GET ')) {
-      command.addOption(
-        new Option(
-          '--limit <count>',
-          `maximum number, or all (default: ${isWhole(action) ? 'all' : DEFAULT_LIMIT})`,
-        ).argParser(toLimit),
+      command.option(
+        '--limit <count>',
+        `maximum number, or all (default: ${isWhole(action) ? 'all' : DEFAULT_LIMIT})`,
+        toLimit,
       )
     }
     if (action.confirm !== undefined) command.option('--yes', 'skip the confirmation')

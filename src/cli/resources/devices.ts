@@ -1,4 +1,5 @@
 import { PLATFORMS } from '../../domain/device.ts'
+import { entry } from '../command.ts'
 import { timeWords } from './cells.ts'
 import { action, argument, type Column, option, type Resource, type Row } from './resource.ts'
 
@@ -88,11 +89,7 @@ export const devices: Resource = {
       ],
       none: 'No assignments.',
     }),
-    {
-      name: 'invite',
-      summary: 'print a command that enrolls another machine',
-      load: () => import('./invite.command.ts'),
-    },
+    entry('invite', 'print a command that enrolls another machine', () => import('./invite.command.ts')),
     action('export', 'export everything that is stored about a device', 'GET /api/v1/devices/{device_id}/export', {
       args: [deviceArgument],
     }),
@@ -118,11 +115,9 @@ export const devices: Resource = {
       args: [argument('device_id', 'id of the device, unique in the organization', { field: 'device_id' })],
       options: [
         option('--platform <platform>', 'platform of the device', 'platform', { choices: PLATFORMS }),
-        option('--capability <key=value>', 'a capability, such as memory_gb=8; repeatable', 'capabilities', {
-          parse: 'pairs',
-        }),
+        option('--capability <key=value>', 'a capability, such as memory_gb=8; repeatable', 'capabilities', 'pairs'),
         option('--org <org_id>', 'organization of the device (default: that of the key)', 'org_id'),
-        option('--no-trains', 'the device only runs models; no round selects it', 'trains', { parse: 'off' }),
+        option('--no-trains', 'the device only runs models; no round selects it', 'trains', 'off'),
       ],
       hint: 'Save the key now: it is not shown again.',
     }),

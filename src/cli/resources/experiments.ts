@@ -26,14 +26,12 @@ const variantsOf = async (values: Row, find: (kind: Kind, name: string) => Promi
   return { variants, ...(found.length > 0 && { target_groups: found }) }
 }
 
-const move = (name: string, did: string, summary: string): Action => ({
-  name,
-  summary,
-  request: `POST ${AT}/${name}`,
-  args: [experiment],
-  options: [reason],
-  done: `${did} the experiment {name}: {status}.`,
-})
+const move = (name: string, did: string, summary: string): Action =>
+  action(name, summary, `POST ${AT}/${name}`, {
+    args: [experiment],
+    options: [reason],
+    done: `${did} the experiment {name}: {status}.`,
+  })
 
 export const experiments: Resource = {
   name: 'experiments',
@@ -70,11 +68,9 @@ export const experiments: Resource = {
             required: true,
           },
         ),
-        option('--group <group>', 'only devices of this group, by name or id; repeatable', 'target_groups', {
-          parse: 'each',
-        }),
+        option('--group <group>', 'only devices of this group, by name or id; repeatable', 'target_groups', 'each'),
         option('--metric <name>', 'primary metric (default: accuracy)', 'primary_metric'),
-        option('--confidence <level>', 'confidence level (default: 0.95)', 'confidence_level', { parse: 'number' }),
+        option('--confidence <level>', 'confidence level (default: 0.95)', 'confidence_level', 'number'),
       ],
       body: variantsOf,
       finds: ['group'],

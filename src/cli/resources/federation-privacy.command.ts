@@ -15,14 +15,10 @@ interface PrivacyOptions extends DataOptions {
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<name>', 'name or id of the federation')
-    .addOption(
-      new Option('--noise-multiplier <multiplier>', 'estimate the cost of a round with this noise').argParser(
-        numberAboveZero,
-      ),
-    )
+    .option('--noise-multiplier <multiplier>', 'estimate the cost of a round with this noise', numberAboveZero)
     // The name in version 1.0.0.
     .addOption(new Option('--noise <multiplier>').argParser(numberAboveZero).hideHelp())
-    .addOption(new Option('--sample-rate <rate>', 'sample rate of such a round').argParser(numberAboveZero))
+    .option('--sample-rate <rate>', 'sample rate of such a round', numberAboveZero)
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, { noiseMultiplier, noise: formerly, sampleRate, json, apiBase }: PrivacyOptions) => {

@@ -1,3 +1,4 @@
+import { entry } from '../command.ts'
 import { wrongUsage } from '../failure.ts'
 import { numberAboveZero } from '../options.ts'
 import { fourDigits } from './cells.ts'
@@ -147,11 +148,11 @@ export const federations: Resource = {
       done: 'Members of the federation may read {name} ({model_id}).',
     }),
     budget,
-    {
-      name: 'privacy',
-      summary: 'list private rounds, or estimate the cost of one',
-      load: () => import('./federation-privacy.command.ts'),
-    },
+    entry(
+      'privacy',
+      'list private rounds, or estimate the cost of one',
+      () => import('./federation-privacy.command.ts'),
+    ),
 
     action('remove', 'leave a federation or remove a member', `DELETE ${AT}/members/{org_id}`, {
       args: [federation, argument('org_id', 'the organization', { field: 'org_id' })],
@@ -184,11 +185,14 @@ export const federations: Resource = {
           parse: 'number',
           required: true,
         }),
-        option('--rounds <count>', 'number of rounds (default: 1)', 'num_steps', { parse: 'number' }),
-        option('--target-epsilon <epsilon>', 'epsilon to stay within (default: the budget)', 'target_epsilon', {
-          parse: 'number',
-        }),
-        option('--target-delta <delta>', "delta (default: the budget's)", 'target_delta', { parse: 'number' }),
+        option('--rounds <count>', 'number of rounds (default: 1)', 'num_steps', 'number'),
+        option(
+          '--target-epsilon <epsilon>',
+          'epsilon to stay within (default: the budget)',
+          'target_epsilon',
+          'number',
+        ),
+        option('--target-delta <delta>', "delta (default: the budget's)", 'target_delta', 'number'),
       ],
     }),
     action('rounds-left', 'compute the number of private rounds left', `GET ${AT}/privacy/rounds-left`, {
@@ -203,8 +207,8 @@ export const federations: Resource = {
           parse: 'number',
           required: true,
         }),
-        option('--steps <count>', 'number of rounds to count as one (default: 1)', 'num_steps', { parse: 'number' }),
-        option('--target-delta <delta>', "delta (default: the budget's)", 'target_delta', { parse: 'number' }),
+        option('--steps <count>', 'number of rounds to count as one (default: 1)', 'num_steps', 'number'),
+        option('--target-delta <delta>', "delta (default: the budget's)", 'target_delta', 'number'),
       ],
     }),
   ],

@@ -16,7 +16,7 @@ const COLUMNS: readonly Column[] = [
 
 const fields: readonly ActionOption[] = [
   option('--description <text>', 'description', 'description'),
-  option('--tag <tag>', 'tag; repeatable', 'tags', { parse: 'each' }),
+  option('--tag <tag>', 'tag; repeatable', 'tags', 'each'),
 ]
 
 export const groups: Resource = {

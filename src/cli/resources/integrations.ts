@@ -1,4 +1,5 @@
 import { INTEGRATION_KINDS, INTEGRATION_TYPES, LOG_FORMATS } from '../../domain/integration.ts'
+import { entry } from '../command.ts'
 import { Failure } from '../failure.ts'
 import { type ActionOption, action, argument, option, type Resource } from './resource.ts'
 
@@ -46,11 +47,9 @@ export const integrations: Resource = {
           '--topic <topic>',
           'only events of this topic, or audit for the audit log; repeatable (default: all events)',
           'topics',
-          {
-            parse: 'each',
-          },
+          'each',
         ),
-        option('--config-json <json>', 'settings, such as \'{"token": "..."}\'', 'config', { parse: 'json' }),
+        option('--config-json <json>', 'settings, such as \'{"token": "..."}\'', 'config', 'json'),
       ],
       hint: 'Check it with: svc integrations test {id}',
     }),
@@ -88,10 +87,10 @@ export const integrations: Resource = {
       confirm: 'Deleting the integration {integration}',
       done: 'Deleted {name} ({id}).',
     }),
-    {
-      name: 'connect-otlp',
-      summary: 'send metrics and logs to an OpenTelemetry Collector',
-      load: () => import('./connect-otlp.command.ts'),
-    },
+    entry(
+      'connect-otlp',
+      'send metrics and logs to an OpenTelemetry Collector',
+      () => import('./connect-otlp.command.ts'),
+    ),
   ],
 }

@@ -1,11 +1,11 @@
 import { networkInterfaces } from 'node:os'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { PLATFORMS, type Platform } from '../../domain/device.ts'
 import { isLoopback } from '../../domain/loopback.ts'
 import { typedCode } from '../../domain/pairing.ts'
 import { composeJoinCode } from '../agent/join-code.ts'
 import type { Connection } from '../connection.ts'
-import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import { apiBaseOption, type DataOptions, jsonOption, numberFrom } from '../options.ts'
 import type { Session } from '../session.ts'
 
 interface InviteOptions extends DataOptions {
@@ -14,14 +14,7 @@ interface InviteOptions extends DataOptions {
   readonly org?: string
 }
 
-const MAX_COUNT = 20
 const PROBE_MS = 1000
-
-const toCount = (text: string): number => {
-  const count = Number(text)
-  if (Number.isInteger(count) && count >= 1 && count <= MAX_COUNT) return count
-  throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_COUNT}.`)
-}
 
 /** Returns an address of this machine at which others reach the service, IPv4 first; null if it listens on loopback only. */
 const addressForOthers = async (baseUrl: string): Promise<string | null> => {
@@ -51,7 +44,7 @@ const invite = async (connection: Connection, baseUrl: string, { platform, org }
 
 export const define = (command: Command, session: Session): void => {
   command
-    .addOption(new Option('--count <devices>', 'number of codes, one for each device').argParser(toCount).default(1))
+    .option('--count <devices>', 'number of codes, one for each device', numberFrom({ min: 1, max: 20 }), 1)
     .addOption(
       new Option('--platform <platform>', 'only a device of this platform may claim the code').choices(PLATFORMS),
     )

@@ -1,4 +1,4 @@
-import { type Action, action, argument, type Row } from './resource.ts'
+import { type Action, action, argument, option, type Row } from './resource.ts'
 
 const hasNotEnded = ({ status }: Row): boolean => status === 'pending' || status === 'running'
 
@@ -13,10 +13,7 @@ export const stopJob: Action = action('stop', 'stop a training job', 'POST /api/
 })
 
 export const jobActions: readonly Action[] = [
-  {
-    name: 'list',
-    summary: 'list training jobs, newest first',
-    request: 'GET /api/v1/training/jobs',
+  action('list', 'list training jobs, newest first', 'GET /api/v1/training/jobs', {
     rows: 'jobs',
     columns: [
       ['ID', 'id', 'id'],
@@ -28,14 +25,11 @@ export const jobActions: readonly Action[] = [
       ['REASON', ({ reason, waiting_for }) => reason ?? waiting_for],
     ],
     options: [
-      {
-        flags: '--status <status>',
-        help: 'only jobs in this state',
-        field: 'status',
+      option('--status <status>', 'only jobs in this state', 'status', {
         choices: ['pending', 'running', 'completed', 'failed', 'stopped'],
-      },
-      { flags: '--model <model>', help: 'only jobs that started from this model, by name or id', field: 'model' },
+      }),
+      option('--model <model>', 'only jobs that started from this model, by name or id', 'model'),
     ],
     none: 'No training jobs. Start one with: svc train start <model>',
-  },
+  }),
 ]

@@ -87,16 +87,12 @@ export const keys: Resource = {
     action('create', 'create an API key', 'POST /api/v1/keys', {
       args: [argument('name', 'name of the key', { field: 'name' })],
       options: [
-        option('--scope <scope>', 'scope of the key, repeatable (default: all but admin)', 'scopes', {
-          parse: addScope,
-        }),
+        option('--scope <scope>', 'scope of the key, repeatable (default: all but admin)', 'scopes', addScope),
         option(
           '--expires <days>',
           "lifetime, such as 30d (default: never, or the organization's maximum)",
           'expires_in_days',
-          {
-            parse: parseDays,
-          },
+          parseDays,
         ),
         option('--org <org_id>', 'organization the key belongs to (default: the one of svc init)', 'org_id'),
       ],
@@ -106,7 +102,7 @@ export const keys: Resource = {
     }),
     action('list', 'list API keys', 'GET /api/v1/keys', {
       options: [
-        option('--devices', 'list device keys instead of service and personal keys', 'devices', { parse: 'flag' }),
+        option('--devices', 'list device keys instead of service and personal keys', 'devices', 'flag'),
         option('--kind <kind>', 'only keys of this kind', 'kind', { choices: ['service', 'personal', 'device'] }),
       ],
       rows: 'keys',

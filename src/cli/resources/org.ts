@@ -1,6 +1,6 @@
 import { action, argument, option, type Resource } from './resource.ts'
 
-const NUMBER = { parse: 'number or none' } as const
+const NUMBER = 'number or none'
 
 /** The subcommands of `svc org`, which itself shows the settings. */
 export const org: Resource = {
@@ -13,7 +13,7 @@ export const org: Resource = {
         option('--require-mfa <who>', 'who must sign in with two factors', 'require_mfa', {
           choices: ['off', 'admins', 'all'],
         }),
-        option('--session-hours <hours>', 'hours until a session ends', 'session_hours', { parse: 'number' }),
+        option('--session-hours <hours>', 'hours until a session ends', 'session_hours', 'number'),
         option(
           '--reauthenticate-minutes <n>',
           'ask again after this much inactivity; none: never',
@@ -43,13 +43,9 @@ export const org: Resource = {
           '--automatic-rollback <on>',
           'whether new rollouts always roll back automatically',
           'automatic_rollback',
-          {
-            parse: 'boolean',
-          },
+          'boolean',
         ),
-        option('--require-approval <on>', 'whether risky changes need a second admin', 'require_approval', {
-          parse: 'boolean',
-        }),
+        option('--require-approval <on>', 'whether risky changes need a second admin', 'require_approval', 'boolean'),
       ],
     }),
   ],

@@ -31,50 +31,47 @@ export const policies: Resource = {
     action('set', "set or replace a model's policy", `PUT ${AT}`, {
       args: [modelArgument],
       options: [
-        option('--enable', 'enable the policy; without this option it is stored but not applied', 'enabled', {
-          parse: 'flag',
-        }),
-        option('--canary <percent>', 'percentage of devices in the canary (default: 10)', 'canary_percentage', {
-          parse: 'number',
-        }),
+        option('--enable', 'enable the policy; without this option it is stored but not applied', 'enabled', 'flag'),
+        option(
+          '--canary <percent>',
+          'percentage of devices in the canary (default: 10)',
+          'canary_percentage',
+          'number',
+        ),
         option('--canary-group <group>', 'only devices of this group, by name or id', 'canary_group'),
-        option('--observe <minutes>', 'maximum duration of the canary in minutes (default: 60)', 'observe_minutes', {
-          parse: 'number',
-        }),
-        option('--min-reports <count>', 'minimum number of reporting devices (default: 20)', 'min_reports', {
-          parse: 'number',
-        }),
+        option(
+          '--observe <minutes>',
+          'maximum duration of the canary in minutes (default: 60)',
+          'observe_minutes',
+          'number',
+        ),
+        option('--min-reports <count>', 'minimum number of reporting devices (default: 20)', 'min_reports', 'number'),
         option(
           '--max-accuracy-drop <share>',
           'maximum drop of the mean accuracy (default: 0.02)',
           'max_accuracy_drop',
-          {
-            parse: 'number',
-          },
+          'number',
         ),
         option(
           '--max-loss-increase <share>',
           'maximum relative increase of the mean loss (default: 0.05)',
           'max_loss_increase',
-          {
-            parse: 'number',
-          },
+          'number',
         ),
         option(
           '--metric-margin <key=value>',
           'another metric and how much worse its mean may be, such as f1=0.02; repeatable',
           'metric_margins',
-          { parse: 'pairs' },
+          'pairs',
         ),
-        option('--confidence <level>', 'confidence level of the comparison (default: 0.95)', 'confidence_level', {
-          parse: 'number',
-        }),
-        option('--step <percent>', 'increase at each step of the promotion (default: 10)', 'increment_step', {
-          parse: 'number',
-        }),
-        option('--interval <minutes>', 'minutes between steps (default: 60)', 'step_interval_minutes', {
-          parse: 'number',
-        }),
+        option(
+          '--confidence <level>',
+          'confidence level of the comparison (default: 0.95)',
+          'confidence_level',
+          'number',
+        ),
+        option('--step <percent>', 'increase at each step of the promotion (default: 10)', 'increment_step', 'number'),
+        option('--interval <minutes>', 'minutes between steps (default: 60)', 'step_interval_minutes', 'number'),
       ],
       done: 'The policy of model {model_id} is set; enabled: {enabled}.',
     }),

@@ -1,3 +1,4 @@
+import type { CommandEntry } from '../command.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
@@ -136,17 +137,11 @@ export interface Action {
   readonly finds?: readonly Kind[]
 }
 
-/** An action with its own module, for more than one request and its response. */
-export interface OwnAction {
-  readonly name: string
-  readonly summary: string
-  readonly load: () => Promise<import('../command.ts').CommandFile>
-}
-
 export interface Resource {
   readonly name: string
   readonly summary: string
-  readonly actions: readonly (Action | OwnAction)[]
+  /** An entry has its own module, for more than one request and its response. */
+  readonly actions: readonly (Action | CommandEntry)[]
 }
 
 export const argument = (name: string, help: string, more: Omit<Argument, 'name' | 'help'> = {}): Argument => ({
@@ -155,12 +150,13 @@ export const argument = (name: string, help: string, more: Omit<Argument, 'name'
   ...more,
 })
 
+/** `more` is how the value is parsed, or an object with further settings. */
 export const option = (
   flags: string,
   help: string,
   field: string,
-  more: Omit<ActionOption, 'flags' | 'help' | 'field'> = {},
-): ActionOption => ({ flags, help, field, ...more })
+  more: NonNullable<ActionOption['parse']> | Omit<ActionOption, 'flags' | 'help' | 'field'> = {},
+): ActionOption => ({ flags, help, field, ...(typeof more === 'object' ? more : { parse: more }) })
 
 /** Kinds with names that are unique only within an organization. */
 const KINDS_OF_ORG: readonly Kind[] = ['device', 'group', 'member']

@@ -1,4 +1,4 @@
-import type { CommandEntry, CommandGroup } from '../command.ts'
+import { type CommandEntry, type CommandGroup, entry } from '../command.ts'
 import { analytics } from './analytics.ts'
 import { approvals } from './approvals.ts'
 import { audit } from './audit.ts'
@@ -12,7 +12,7 @@ import { jobActions, stopJob } from './jobs.ts'
 import { keys } from './keys.ts'
 import { org } from './org.ts'
 import { policies } from './policies.ts'
-import type { Action, OwnAction, Resource } from './resource.ts'
+import type { Action, Resource } from './resource.ts'
 import { rollouts } from './rollouts.ts'
 import { rounds, trainRoundActions } from './rounds.ts'
 import { team } from './team.ts'
@@ -29,11 +29,10 @@ const RESOURCES: readonly Resource[] = [
   analytics,
 ]
 
-const entryOf = (action: Action | OwnAction): CommandEntry => ({
-  name: action.name,
-  summary: action.summary,
-  load: 'load' in action ? action.load : async () => (await import('./define-action.ts')).defineAction(action),
-})
+const entryOf = (action: Action | CommandEntry): CommandEntry =>
+  'load' in action
+    ? action
+    : entry(action.name, action.summary, async () => (await import('./define-action.ts')).defineAction(action))
 
 const groupOf = ({ name, summary, actions }: Resource): CommandGroup => ({
   name,
@@ -49,7 +48,7 @@ export const APPROVAL_COMMANDS: CommandGroup = groupOf(approvals)
 export const AUDIT_COMMANDS: CommandGroup = groupOf(audit)
 export const INTEGRATION_COMMANDS: CommandGroup = groupOf(integrations)
 
-export const ORG_COMMANDS: readonly CommandEntry[] = groupOf(org).commands ?? []
+export const ORG_COMMANDS: readonly CommandEntry[] = groupOf(org).commands
 export const KEY_COMMANDS: CommandGroup = groupOf(keys)
 export const TEAM_COMMANDS: CommandGroup = groupOf(team)
 

@@ -33,25 +33,21 @@ const COLUMNS: readonly Column[] = [
 const plan: readonly ActionOption[] = [
   option('--version <version>', 'version to deliver', 'version', { required: true }),
   option('--percentage <percent>', 'initial percentage', 'rollout_percentage', { parse: 'number', required: true }),
-  option('--target <percent>', 'final percentage (default: 100)', 'target_percentage', { parse: 'number' }),
-  option('--step <percent>', 'increase at each step (default: 10)', 'increment_step', { parse: 'number' }),
-  option('--interval <minutes>', 'minutes between steps (default: 60)', 'step_interval_minutes', { parse: 'number' }),
+  option('--target <percent>', 'final percentage (default: 100)', 'target_percentage', 'number'),
+  option('--step <percent>', 'increase at each step (default: 10)', 'increment_step', 'number'),
+  option('--interval <minutes>', 'minutes between steps (default: 60)', 'step_interval_minutes', 'number'),
   option('--group <group>', 'only devices of this group, by name or id', 'group'),
-  option('--auto-rollback', 'roll back, instead of pausing, when too many devices fail', 'auto_rollback', {
-    parse: 'flag',
-  }),
-  option('--no-start', 'keep it pending until svc rollouts start', 'start_immediately', { parse: 'off' }),
+  option('--auto-rollback', 'roll back, instead of pausing, when too many devices fail', 'auto_rollback', 'flag'),
+  option('--no-start', 'keep it pending until svc rollouts start', 'start_immediately', 'off'),
 ]
 
 /** A change of a rollout that takes a reason; `did` is its past tense. */
-const move = (name: string, did: string, summary: string): Action => ({
-  name,
-  summary,
-  request: `POST ${AT}/${name}`,
-  args: [rollout],
-  options: [reason],
-  done: `${did} the rollout of version {version}: {status} at {percentage}% ({rollout_id}).`,
-})
+const move = (name: string, did: string, summary: string): Action =>
+  action(name, summary, `POST ${AT}/${name}`, {
+    args: [rollout],
+    options: [reason],
+    done: `${did} the rollout of version {version}: {status} at {percentage}% ({rollout_id}).`,
+  })
 
 export const rollouts: Resource = {
   name: 'rollouts',

@@ -55,10 +55,13 @@ export const team: Resource = {
         option('--require-mfa <who>', 'who must sign in with two factors', 'require_mfa', {
           choices: ['off', 'admins', 'all'],
         }),
-        option('--session-hours <hours>', 'hours until a session ends', 'session_hours', { parse: 'number' }),
-        option('--reauthenticate-minutes <minutes>', 'ask again after this much inactivity', 'reauthenticate_minutes', {
-          parse: 'number',
-        }),
+        option('--session-hours <hours>', 'hours until a session ends', 'session_hours', 'number'),
+        option(
+          '--reauthenticate-minutes <minutes>',
+          'ask again after this much inactivity',
+          'reauthenticate_minutes',
+          'number',
+        ),
       ],
       org: 'body',
     }),

@@ -181,25 +181,18 @@ it("as JSON, a list is one object with all its rows, and everything else is the 
   expect(await json('rollouts list')).toEqual({ rollouts: [], total: 0 })
 })
 
-it('a name that several integrations have is refused, with their ids', async () => {
-  const { svc } = await startFleet(1)
-  const create = async () => {
-    const { stdout } = await svc(
-      'integrations',
-      'create',
-      '--type',
-      'webhook',
-      '--endpoint',
-      'http://127.0.0.1:9',
-      '--json',
-    )
-    return (JSON.parse(stdout) as { id: string }).id
-  }
-  const ids = [await create(), await create()]
+it('a name that integrations of several organizations have is refused, with their ids', async () => {
+  const { world, key, svc } = await startFleet(1)
+  const post = async (path: string, own: string, body: object) =>
+    (await world.request('POST', `/api/v1${path}`, { key: own, body })).body as { id: string; api_key: string }
+  const { api_key } = await post('/keys', key, { name: 'k', scopes: ['admin'], org_id: 'acme' })
+  const ids: string[] = []
+  for (const own of [key, api_key])
+    ids.push((await post('/integrations', own, { type: 'webhook', endpoint: 'http://127.0.0.1:9' })).id)
   expect(await svc('integrations', 'delete', 'webhook', '--yes')).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: `svc: There are several integrations 'webhook': ${ids.join(', ')}.\nUse its id instead.\n`,
+    stderr: `svc: There are several integrations 'webhook': ${ids.join(', ')} (of acme).\nUse its id instead.\n`,
   })
   expect(await svc('integrations', 'show', ids[1]!)).toMatchObject({ exitCode: 0 })
 })

@@ -10,7 +10,8 @@ import { Failure } from '../failure.ts'
 import { packageVersion } from '../package-version.ts'
 import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
-import { type Finding, storedData } from './stored-data.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+import { storedData } from './stored-data.ts'
 
 const TIMEOUT_MS = 5000
 const CLOCK_WARN_SECONDS = 5
@@ -18,10 +19,6 @@ const EXPIRY_WARN_DAYS = 7
 const DAY_MS = 24 * 60 * 60 * 1000
 const LOW_BYTES = 5e9
 const NO_BYTES = 500e6
-
-const ok = (check: string, found: string): Finding => ({ check, state: 'ok', found, advice: null })
-const warn = (check: string, found: string, advice: string): Finding => ({ check, state: 'warn', found, advice })
-const fail = (check: string, found: string, advice: string | null): Finding => ({ check, state: 'fail', found, advice })
 
 /** isAtLeast('22.1.0', '20.19') is true. Compares major and minor versions. */
 const isAtLeast = (version: string, least: string): boolean => {

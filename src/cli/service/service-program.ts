@@ -44,7 +44,7 @@ export const runServiceProgram = async (
     cwd: io.cwd,
     env: serviceSettings(io, dataDir === undefined ? {} : { SERVICE_DATA_DIR: resolve(io.cwd, dataDir) }),
     stdio: ['ignore', 'pipe', 'pipe'],
-    ...(io.signal && { signal: io.signal }),
+    signal: io.signal,
   })
   let last = ''
   createInterface({ input: child.stdout }).on('line', (line) => (json ? out.json(JSON.parse(line)) : out.line(line)))
@@ -54,9 +54,9 @@ export const runServiceProgram = async (
   })
   const code = await new Promise<number | null>((done, fail) => {
     child.once('close', done)
-    child.once('error', (error) => (io.signal?.aborted ? done(null) : fail(error)))
+    child.once('error', (error) => (io.signal.aborted ? done(null) : fail(error)))
   })
-  io.signal?.throwIfAborted()
+  io.signal.throwIfAborted()
   if (code !== 0) throw new Failure(last || `The program ended with exit code ${code}.`)
   if (last !== '') out.note(last)
 }

@@ -168,6 +168,7 @@ it('completes commands, options, and names from the service, and prints nothing 
   expect(await complete('dep')).toEqual(['deploy', 'deployments'])
   expect(await complete('groups a')).toEqual(['add'])
   expect(await complete('rollouts list --st')).toEqual(['--status'])
+  expect(await complete('models --so')).toEqual(['--source'])
   expect(await complete('rollouts list --status p')).toEqual(['pending', 'paused'])
   expect(await complete('groups add k')).toEqual(['kitchen'])
   expect(await complete('groups add kitchen d')).toEqual(['d0', 'd1'])

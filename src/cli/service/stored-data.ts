@@ -1,14 +1,7 @@
 import { DATABASE_ADVICE } from '../../domain/backup-summary.ts'
 import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
-
-/** The result of a check, with advice. */
-export interface Finding {
-  readonly check: string
-  readonly state: 'ok' | 'warn' | 'fail'
-  readonly found: string
-  readonly advice: string | null
-}
+import { type Finding, fail, ok, warn } from './finding.ts'
 
 const TIMEOUT_MS = 5000
 const OLD_MS = 48 * 60 * 60 * 1000
@@ -29,19 +22,12 @@ export const storedData = async (session: Session, baseUrl: string): Promise<rea
     })
     findings.push(
       damaged.length > 0
-        ? {
-            check: 'Files',
-            state: 'fail',
-            found: `${damaged.length} of ${stored} are damaged: ${names.join(' ')}`,
-            advice:
-              'If SERVICE_BACKUP_URL is set, they are restored automatically from a backup that contains them. Otherwise upload them again.',
-          }
-        : {
-            check: 'Files',
-            state: 'ok',
-            found: `${stored} stored${since === null ? '' : `, all hashed since ${timeWords(since)}`}`,
-            advice: null,
-          },
+        ? fail(
+            'Files',
+            `${damaged.length} of ${stored} are damaged: ${names.join(' ')}`,
+            'If SERVICE_BACKUP_URL is set, they are restored automatically from a backup that contains them. Otherwise upload them again.',
+          )
+        : ok('Files', `${stored} stored${since === null ? '' : `, all hashed since ${timeWords(since)}`}`),
     )
   }
   const backups = await client.GET('/api/v1/backups').catch(() => null)
@@ -50,18 +36,14 @@ export const storedData = async (session: Session, baseUrl: string): Promise<rea
     const last = backups.data.backups.find(({ status }) => status === 'completed')
     const isOld = last === undefined || Math.abs(session.now().getTime() - Date.parse(last.created_at)) > OLD_MS
     const lacksDatabase = last?.database === 'none'
-    const found = last === undefined ? 'none' : `${timeWords(last.created_at)} in ${last.target}`
+    const where = last === undefined ? 'none' : `${timeWords(last.created_at)} in ${last.target}`
+    const found = `${where}${lacksDatabase ? ', without the database' : ''}`
     const advice = [
       ...(latest?.status === 'failed' ? [`The latest attempt failed: ${latest.reason}`] : []),
       ...(isOld ? ['Create one with: svc backup <folder>. Scheduled ones need SERVICE_BACKUP_URL.'] : []),
       ...(lacksDatabase ? [`To include the database, ${DATABASE_ADVICE}`] : []),
     ]
-    findings.push({
-      check: 'Backup',
-      state: advice.length > 0 ? 'warn' : 'ok',
-      found: `${found}${lacksDatabase ? ', without the database' : ''}`,
-      advice: advice.length > 0 ? advice.join(' ') : null,
-    })
+    findings.push(advice.length > 0 ? warn('Backup', found, advice.join(' ')) : ok('Backup', found))
   }
   return findings
 }

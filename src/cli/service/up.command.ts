@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Command } from 'commander'
 import { Failure } from '../failure.ts'
 import { openBrowser } from '../login/open-browser.ts'
+import { numberFrom } from '../options.ts'
 import type { Session } from '../session.ts'
 import { serviceProgram, serviceSettings } from './service-program.ts'
 import { keepKey, signInWithoutKey } from './sign-in.ts'
@@ -13,12 +14,6 @@ interface UpOptions {
   readonly host?: string
   readonly dataDir?: string
   readonly open?: true
-}
-
-const toPort = (text: string): number => {
-  const port = text.trim() === '' ? Number.NaN : Number(text)
-  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port
-  throw new InvalidArgumentError('It must be a whole number from 0 to 65535.')
 }
 
 const settingsOf = ({ port, host, dataDir }: UpOptions, io: Session['io']): NodeJS.ProcessEnv =>
@@ -51,8 +46,8 @@ const up = async (options: UpOptions, session: Session): Promise<void> => {
     child.once('error', fail)
     child.once('close', done)
   })
-  if (io.signal?.aborted) stop()
-  io.signal?.addEventListener('abort', stop, { once: true })
+  if (io.signal.aborted) stop()
+  io.signal.addEventListener('abort', stop, { once: true })
 
   let address: string | null = null
   const welcome = async (at: string): Promise<void> => {
@@ -85,19 +80,23 @@ const up = async (options: UpOptions, session: Session): Promise<void> => {
   try {
     const code = await ended
     await reported
-    if (io.signal?.aborted) return
+    if (io.signal.aborted) return
     throw new Failure(`The service ended with exit code ${code}.`, {
       advice: 'See its output above.',
     })
   } finally {
     process.off('exit', kill)
-    io.signal?.removeEventListener('abort', stop)
+    io.signal.removeEventListener('abort', stop)
   }
 }
 
 export const define = (command: Command, session: Session): void => {
   command
-    .addOption(new Option('--port <port>', 'port to listen on (default: SERVICE_PORT, else 8000)').argParser(toPort))
+    .option(
+      '--port <port>',
+      'port to listen on (default: SERVICE_PORT, else 8000)',
+      numberFrom({ min: 0, max: 65_535 }),
+    )
     .option(
       '--host <address>',
       'address to listen on; 0.0.0.0 accepts other machines, which need keys (default: this machine only)',

@@ -19,7 +19,7 @@ const continueJob = async (
 ): Promise<void> => {
   const { out } = session
   const connection = await session.signedIn({ apiBase })
-  const { jobById, jobOf, resultOf, roundsOf } = await import('./job.ts')
+  const { jobById, jobOf, roundsOf } = await import('./job.ts')
   const { id } = await jobOf(session, connection, modelOrJob)
   const params = { path: { job_id: id } }
   await connection.request((client) =>
@@ -36,10 +36,8 @@ const continueJob = async (
     return out.note(`Watch it with: svc train status ${id} --follow`)
   }
   out.note(says)
-  const { follow } = await import('./follow.ts')
-  const done = await follow(session, connection, id)
-  if (json) return out.json(done)
-  out.line(`Completed: ${done.reason} ${await resultOf(connection, done)}`)
+  const { followToResult } = await import('./follow.ts')
+  await followToResult(session, connection, id, json === true)
 }
 
 const continuation = (how: Continuation, jobs: string, rounds: string): CommandFile => ({

@@ -3,7 +3,7 @@ import { Failure } from '../failure.ts'
 import { waitForNextPoll, withRetries } from '../polling.ts'
 import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
-import { evaluationLine, type JobDetail, jobById, roundLine } from './job.ts'
+import { evaluationLine, type JobDetail, jobById, resultOf, roundLine } from './job.ts'
 
 /** After the first minute, several commands can follow jobs within a key's limit of 100 requests per minute. */
 const FAST_POLL_INTERVAL_MS = 1000
@@ -77,4 +77,12 @@ export const follow = async (session: Session, connection: Connection, id: strin
     const intervalMs = performance.now() - began < FAST_POLL_PERIOD_MS ? FAST_POLL_INTERVAL_MS : SLOW_POLL_INTERVAL_MS
     await waitForNextPoll(clearing, intervalMs, continuationNote)
   }
+}
+
+/** Follows a job, then prints its result. */
+export const followToResult = async (session: Session, connection: Connection, id: string, json: boolean) => {
+  const { out } = session
+  const job = await follow(session, connection, id)
+  if (json) out.json(job)
+  else out.line(`Completed: ${job.reason} ${await resultOf(connection, job)}`)
 }

@@ -2,6 +2,7 @@ import type { operations } from '../../client/api.gen.ts'
 import { ownEntry } from '../../domain/own-entry.ts'
 import { percent } from '../../domain/percent.ts'
 import type { Connection } from '../connection.ts'
+import { modelNamed } from '../model-sources/catalog.ts'
 import type { Output } from '../output.ts'
 import { find } from '../resources/find.ts'
 import type { Session } from '../session.ts'
@@ -88,16 +89,16 @@ const metricColumns = (history: readonly JobRound[]): readonly MetricColumn[] =>
 const spending = ({ epsilon, target_delta, rounds }: NonNullable<JobDetail['privacy_spent']>): string =>
   `epsilon ${Number(epsilon.toPrecision(4))} spent at delta ${target_delta}, by ${rounds} ${rounds === 1 ? 'round' : 'rounds'}`
 
-/** Says what the result of a completed job is, and how to fetch it. */
+/** Says what the result of a completed job is, and how to fetch it. The job is done, even if the service is unreachable by now. */
 export const resultOf = async (
   connection: Connection,
-  { published, model_id, latest_model_id }: JobDetail,
+  { published, model_id, latest_model_id }: Pick<JobDetail, 'published' | 'model_id' | 'latest_model_id'>,
 ): Promise<string> => {
   const newest = published.at(-1)
-  if (newest === undefined || model_id === null) return `The result is model ${latest_model_id}.`
-  const params = { path: { model_id } }
-  const { name } = await connection.request((client) => client.GET('/api/v1/models/{model_id}', { params }))
-  return `The result is version ${newest.version_label} of ${name}. Fetch it with: svc pull ${name}`
+  const model = newest && model_id !== null ? await modelNamed(connection, model_id).catch(() => null) : null
+  return newest && model
+    ? `The result is version ${newest.version_label} of ${model.name}. Fetch it with: svc pull ${model.name}`
+    : `The result is model ${latest_model_id}.`
 }
 
 export const printJob = (out: Output, job: JobDetail): void => {
@@ -106,16 +107,14 @@ export const printJob = (out: Output, job: JobDetail): void => {
     ['Name', job.name],
     ['Status', job.reason === null ? job.status : `${job.status}: ${job.reason}`],
     ['Strategy', [job.strategy, ...Object.entries(job.strategy_options).map(([k, v]) => `${k}=${v}`)].join(' ')],
-    ...(job.secure_aggregation === null ? [] : [['Secure', 'only the sum is visible'] as const]),
+    job.secure_aggregation !== null && ['Secure', 'only the sum is visible'],
     ['Rounds', `${job.rounds_completed} of ${job.rounds}`],
-    ...(job.privacy_spent === undefined ? [] : [['Privacy', spending(job.privacy_spent)] as const]),
+    job.privacy_spent !== undefined && ['Privacy', spending(job.privacy_spent)],
     ['Model', job.model_id],
     ['Result', job.latest_model_id],
-    ...(job.published.length === 0
-      ? []
-      : [['Versions', job.published.map(({ version_label }) => version_label).join(', ')] as const]),
-    ...(job.waiting_until === null ? [] : [['Waiting for devices until', job.waiting_until] as const]),
-    ...(job.waiting_for === null ? [] : [['Waiting', job.waiting_for] as const]),
+    job.published.length > 0 && ['Versions', job.published.map(({ version_label }) => version_label).join(', ')],
+    job.waiting_until !== null && ['Waiting for devices until', job.waiting_until],
+    job.waiting_for !== null && ['Waiting', job.waiting_for],
   ])
   if (job.history.length === 0) return
   out.line('')

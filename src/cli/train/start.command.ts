@@ -167,8 +167,8 @@ export const define = (command: Command, session: Session): void => {
       const { out } = session
       const request = jobRequestOf(model, options)
       const connection = await session.signedIn({ apiBase: options.apiBase })
-      const { follow } = await import('./follow.ts')
-      const { jobById, resultOf, roundsOf } = await import('./job.ts')
+      const { followToResult } = await import('./follow.ts')
+      const { jobById, roundsOf } = await import('./job.ts')
       const { find } = await import('../resources/find.ts')
       const context = { connection, session, org: undefined }
       const found = options.federation === undefined ? null : await find(context, 'federation', options.federation)
@@ -183,8 +183,6 @@ export const define = (command: Command, session: Session): void => {
         return out.note(`Watch it with: svc train status ${model} --follow`)
       }
       out.note(`Job ${job.id}: ${roundsOf(job.rounds)} of ${job.strategy} on ${model}.`)
-      const done = await follow(session, connection, job.id)
-      if (options.json) return out.json(done)
-      out.line(`Completed: ${done.reason} ${await resultOf(connection, done)}`)
+      await followToResult(session, connection, job.id, options.json === true)
     })
 }

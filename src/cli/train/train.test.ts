@@ -3,9 +3,11 @@ import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { formOf, startWorld, type TestDevice, type World } from '../../../test/world.ts'
+import { connect } from '../connection.ts'
 import { startFaultyProxy } from '../faulty-proxy.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { run } from '../program.ts'
+import { type JobDetail, resultOf } from './job.ts'
 
 const update = (value: number) => new Uint8Array(Float32Array.of(value, 1, 2).buffer)
 
@@ -251,6 +253,10 @@ it('lists jobs, resumes a stopped one, and extends a completed one', async () =>
   const followed = svc('train', 'resume', 'adam', '--rounds', '1', '--follow')
   await deliver(world, devices)
   expect((await followed).stdout).toMatch(/ of m\. Fetch it with: svc pull m\n$/)
+  // A service that stops then does not make the completed job a failure.
+  const done = JSON.parse((await svc('train', 'show', id, '--json')).stdout) as JobDetail
+  const unreachable = connect({ baseUrl: 'http://127.0.0.1:1' })
+  expect(await resultOf(unreachable, done)).toBe(`The result is model ${done.latest_model_id}.`)
 })
 
 it('compares jobs by results and different settings, and exports one for a spreadsheet', async () => {

@@ -51,7 +51,6 @@ const theOneIn = async (folder: string, shown: string): Promise<string> => {
 }
 
 const fromSource = async (text: string, { io, home, out }: Session): Promise<Pushed> => {
-  const signal = io.signal ?? new AbortController().signal
   const source = parseModelSource(text)
   const here = source.kind === 'ollama' && !io.env.OLLAMA_REGISTRY ? await findInLocalOllama(source, io.env) : null
   if (source.kind === 'ollama' && here !== null) {
@@ -66,14 +65,14 @@ const fromSource = async (text: string, { io, home, out }: Session): Promise<Pus
       isOurs: false,
     }
   }
-  const found = await findModelFile(source, io.env, signal)
+  const found = await findModelFile(source, io.env, io.signal)
   for (const note of found.notes) out.note(note)
   // Each file has its own folder, so that an interrupted download can be resumed.
   const mark = createHash('sha256').update(`${found.label} ${found.digest.hex}`).digest('hex').slice(0, 16)
   const bar = showProgress(io, `Downloading ${found.fileName}`)
   try {
     const folder = join(home.folder, 'downloads', mark)
-    const path = await fetchModelFile(found, folder, { signal, progress: bar.update })
+    const path = await fetchModelFile(found, folder, { signal: io.signal, progress: bar.update })
     await requireSingleFile(path)
     const { fileName, label } = found
     return { path, fileName, name: nameFor(plainNameOf(source)), description: `From ${label}`, isOurs: true }

@@ -96,7 +96,6 @@ const sameVersion = (model: ModelDetail, label: string, sha256: string): ListedV
 export const push = async (pushed: Pushed, options: PushOptions, session: Session): Promise<Outcome> => {
   const { connection, version: label } = options
   const { io, out } = session
-  const signal = io.signal ?? new AbortController().signal
   const { size: bytes } = await stat(pushed.path)
   if (bytes === 0) throw new Failure(`${pushed.path} is empty: a version needs weights.`)
   const sha256 = await digestOf(pushed.path, 'sha256')
@@ -140,7 +139,7 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
       },
       progress: bar.update,
     }
-    const line = { key: access.key, signal, stallMs: options.stallMs ?? STALL_MS }
+    const line = { key: access.key, signal: io.signal, stallMs: options.stallMs ?? STALL_MS }
     try {
       if (!isResumable) return await uploadOnce(upload, line)
       return await uploadRest({ ...upload, baseUrl: connection.baseUrl, sha256, found }, line)
@@ -182,7 +181,7 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
       }
       if (tries >= TRIES) throw failure
       out.note(`${retryNote(failure.message)}.`)
-      await sleep(Math.max(waitMs ?? 0, FIRST_WAIT_MS * 2 ** (tries - 1)), undefined, { signal })
+      await sleep(Math.max(waitMs ?? 0, FIRST_WAIT_MS * 2 ** (tries - 1)), undefined, { signal: io.signal })
       const same = await sameNow().catch((error: unknown) => {
         // The service may still be unavailable; the next try will tell.
         if (error instanceof Failure && error.cause instanceof ApiError && !isTransient(error.cause.status)) throw error

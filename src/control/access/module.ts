@@ -22,7 +22,6 @@ import { invitationsRoutes } from './people/invitations.routes.ts'
 import { nameErasureRoutes } from './people/name-erasure.routes.ts'
 import { createNameErasure } from './people/name-erasure.service.ts'
 import { createPeopleService } from './people/people.service.ts'
-import { createPeopleStore } from './people/people.store.ts'
 import { signInPolicyRoutes } from './people/sign-in-policy.routes.ts'
 import { teamRoutes } from './people/team.routes.ts'
 import { rateLimitsStore } from './rate-limits/rate-limits.store.ts'
@@ -63,34 +62,23 @@ const create = (context: Context) => {
   })
   const signer = createSigner(config.dataDir)
   const throttle = createThrottle(context, { signer })
-  const peopleStore = createPeopleStore()
   const people = createPeopleService(context, {
-    store: peopleStore,
     mailer: createMailer(config.smtp),
     endAccess: keys.revokeOfPerson,
     forget: keys.forgetPerson,
     countPassword: throttle.countPassword,
   })
-  const approvals = createApprovals(context, {
-    settings,
-    people,
-    keys,
-  })
+  const approvals = createApprovals(context, { settings, people, keys })
   const settingsChanges = createSettingsChanges(context, { settings, approvals })
   const keyFiles = createKeyFiles(context, config)
   const steps = createSteps(context)
   const signIn = createSignIn(context, { sessions, steps, throttle })
-  const account = createAccountService(context, {
-    sessions,
-    steps,
-    throttle,
-    endKeys: keys.revokeOfPerson,
-  })
+  const account = createAccountService(context, { sessions, steps, throttle, endKeys: keys.revokeOfPerson })
   const passkeys = createPasskeys(context, { account, sessions, signIn, steps })
   const provider = config.oidc === null ? null : createIdentityProvider(config.oidc)
   const oidc = createOidc(context, { provider, people, sessions, signIn, steps })
   const audit = createAudit(context, { signer })
-  const eraseNames = createNameErasure(context, { store: peopleStore, audit })
+  const eraseNames = createNameErasure(context, { audit })
   const auditChains = createAuditChains(context, { signer, audit, dataDir: config.dataDir })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => keysStore.adopt(tx, orgId))
   return {
@@ -152,26 +140,12 @@ export const access: Module<Access, object> = {
   ],
   create,
   routes(app, services, { config, now }) {
-    const {
-      audit,
-      auditChains,
-      keys,
-      login,
-      deviceLogins,
-      orgs,
-      people,
-      settings,
-      sessions,
-      signIn,
-      account,
-      oidc,
-      passkeys,
-    } = services
+    const { keys, login, orgs, people, settings, sessions, account, passkeys } = services
     const { enrollment } = config
     const hasInference = config.inferenceUrl !== null
     const identityProvider = config.oidc === null ? null : new URL(config.oidc.issuer).host
     const present = createSessionPresenter({ sessions, keys, enrollment, hasInference, identityProvider })
-    auditRoutes(app, audit, auditChains)
+    auditRoutes(app, services.audit, services.auditChains)
     keysRoutes(app, { keys, orgs, now })
     orgsRoutes(app, orgs)
     orgSettingsRoutes(app, orgs, { settings, changes: services.settingsChanges, approvals: services.approvals, keys })
@@ -185,11 +159,11 @@ export const access: Module<Access, object> = {
     factorRoutes(app, account)
     passkeysRoutes(app, { passkeys, publicUrl: config.publicUrl })
     passkeySignInRoutes(app, { passkeys, present, publicUrl: config.publicUrl })
-    signInRoutes(app, { signIn, sessions, login, present, passkeys, publicUrl: config.publicUrl })
-    oidcRoutes(app, { oidc, present, publicUrl: config.publicUrl })
+    signInRoutes(app, { signIn: services.signIn, sessions, login, present, passkeys, publicUrl: config.publicUrl })
+    oidcRoutes(app, { oidc: services.oidc, present, publicUrl: config.publicUrl })
     loginRoutes(app, login, enrollment)
     deviceLoginsRoutes(app, {
-      deviceLogins,
+      deviceLogins: services.deviceLogins,
       needsKey: enrollment === 'token',
       publicUrl: config.publicUrl,
       guesses: services.throttle,

@@ -11,7 +11,7 @@ interface Cell {
 
 type Rows = Map<string, Map<string, Cell>>
 
-export interface Contingency {
+interface Contingency {
   /** Empty if every value is left out. */
   readonly table: number[][]
   /** How many values of each variable are left out. */

@@ -82,7 +82,11 @@ export const examples = {
   },
   newModel,
   model,
-  modelDetail: { ...model, versions: [{ ...version, formats, aliases: ['production'], trained_by: trainedBy }] },
+  modelDetail: {
+    ...model,
+    versions: [{ ...version, formats, aliases: ['production'], trained_by: trainedBy }],
+    delivered_versions: [version.version],
+  },
   versionLineage: {
     ...version,
     formats,

@@ -43,17 +43,10 @@ const create = (context: Context, { access: { approvals } }: Earlier) => {
   const conversions = createConversions(context, { background })
   const maxBytes = config.maxConversionBytes
   const conversionRuns = createConversionRuns(context, { files, maxBytes })
-  const models = createModelsService(context, {
-    files,
-    conversions,
-    recognize: createRecognition(workers),
-  })
+  const models = createModelsService(context, { files, conversions, recognize: createRecognition(workers) })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => modelsStore.adopt(tx, orgId))
   const benchmarks = createBenchmarksService(context)
-  const aliases = createAliasesService(context, {
-    models,
-    approvals,
-  })
+  const aliases = createAliasesService(context, { models, approvals })
   const roundModels = createRoundModels()
   const lineage = createLineage(context, { models, conversions })
   return { files, scrubs, uploads, conversions, conversionRuns, models, aliases, roundModels, lineage, benchmarks }
@@ -86,7 +79,7 @@ export const catalog: Module<Catalog, Earlier> = {
       await acceptUploads(scope)
       const { maxUploadBytes } = config
       const downloads = createDownloads({ blobs, config })
-      modelsRoutes(scope, models, { blobs, downloads, uploads, conversions, maxUploadBytes })
+      modelsRoutes(scope, models, lineage, { blobs, downloads, uploads, conversions, maxUploadBytes })
     })
   },
   tasks: (_context, { files, scrubs, uploads, conversionRuns }) => [

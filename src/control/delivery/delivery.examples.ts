@@ -20,6 +20,7 @@ const rollout = {
   created_at: times.created,
   started_at: times.started,
   ended_at: null,
+  ended_by: null,
   updated_at: times.started,
 }
 const event = {

@@ -2,7 +2,7 @@ import type { Access } from '../access/module.ts'
 import type { Catalog } from '../catalog/module.ts'
 import type { Context } from '../context.ts'
 import type { Fleet } from '../fleet/module.ts'
-import type { Module } from '../module.ts'
+import { type Module, runEach } from '../module.ts'
 import { assignmentsRoutes } from './assignments/assignments.routes.ts'
 import { createAssignmentsService } from './assignments/assignments.service.ts'
 import { createDeliveryPlans } from './assignments/delivery-plans.service.ts'
@@ -44,7 +44,7 @@ const HOUR_MS = 60 * 60 * 1000
 const create = (context: Context, { access, catalog, fleet }: Earlier) => {
   const { config, events, changes } = context
   const { models } = catalog
-  const { devices, groups, heartbeats } = fleet
+  const { devices, groups } = fleet
   const stores = {
     rollouts: rolloutsStore,
     deployments: deploymentsStore,
@@ -53,11 +53,11 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
   const plans = createDeliveryPlans(context, {
     sources: [stores.rollouts, createDeploymentsInForce(), stores.experiments],
     unboundReachAll: config.enrollment === 'open',
-    heartbeats,
     changed: () => changes.notify('plans'),
   })
+  fleet.heartbeats.contribute({ assignmentsOf: plans.assignmentsOf })
   catalog.roundModels.keepUsed(isDelivered)
-  catalog.lineage.followDelivery(usesOf)
+  catalog.lineage.followDelivery({ usesOf, deliveredOf: plans.deliveredOf })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => adoptDelivery(tx, orgId))
   fleet.erasures.contribute({
     rowsOf: deliveryRowsOf,
@@ -158,7 +158,11 @@ export const delivery: Module<Delivery, Earlier> = {
   tasks: (_context, { rollouts, deployments, reportedPlans, policies, plans, estimates }) => [
     // Separate tasks: while one waits for a lock, the others continue, and none runs twice at once.
     { name: 'rollouts', everyMs: 1000, run: rollouts.tick },
-    { name: 'rollout-times', everyMs: HOUR_MS, run: rollouts.resetTimesAhead },
+    {
+      name: 'rollout-times',
+      everyMs: HOUR_MS,
+      run: () => runEach(rollouts.resetTimesAhead, deployments.resetTimesAhead),
+    },
     { name: 'deployments', everyMs: 1000, run: deployments.tick },
     { name: 'reported-plans', everyMs: 1000, run: reportedPlans.tick },
     { name: 'policies', everyMs: 5000, run: policies.tick },

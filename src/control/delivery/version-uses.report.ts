@@ -22,8 +22,7 @@ export const usesOf = async (
       from experiments e join experiment_variants v on v.experiment_id = e.id
       where v.model_id = ${modelId} and ${isReference('v.version', 'v.version_number')}
     order by created_at desc, id limit ${SHOWN}`.execute(db)
-  // Omits devices that have activated another version since. A version that a rolled-back or stopped plan had activated counts
-  // as withdrawn.
+  // Omits devices that have activated another version since. Of a rolled-back or stopped plan, all but failures count as withdrawn.
   const { rows: states } = await sql<{ state: string; devices: number }>`
     with plans as (
       select id, version_number, status in ('active', 'paused', 'completed') as gives from rollouts where model_id = ${modelId}
@@ -38,7 +37,7 @@ export const usesOf = async (
       select distinct on (device_id) device_id, state, reported_at, gives from reports where is_own
       order by device_id, reported_at desc
     )
-    select case when l.state = 'active' and not l.gives then 'withdrawn' else l.state end as state, count(*)::int as devices
+    select case when l.state <> 'failed' and not l.gives then 'withdrawn' else l.state end as state, count(*)::int as devices
     from latest l
     -- Only this form is an anti-join: 'not (… and exists (…))' scans all reports for each device.
     where not exists (

@@ -14,7 +14,7 @@ export interface Quote extends NoisySteps {
 }
 
 /** The round that a reservation is for. */
-export interface Booked {
+interface Booked {
   readonly roundId: string
   readonly jobId: string | null
   readonly clipNorm: number | null

@@ -12,12 +12,12 @@ export interface Budget {
 }
 
 /** The current budget; its revision changes whenever something is booked against it. */
-export interface StoredBudget extends Budget {
+interface StoredBudget extends Budget {
   readonly revision: number
 }
 
 /** Until version 1.1, a failed round was released and cost nothing; now every round is settled when it ends. */
-export type EntryStatus = 'reserved' | 'settled' | 'released'
+type EntryStatus = 'reserved' | 'settled' | 'released'
 
 export interface LedgerEntry extends NoisySteps {
   readonly id: string
@@ -33,7 +33,7 @@ export interface LedgerEntry extends NoisySteps {
   readonly settledAt: Date | null
 }
 
-export type NewEntry = Omit<LedgerEntry, 'status' | 'epsilonAfter' | 'accountant' | 'settledAt'>
+type NewEntry = Omit<LedgerEntry, 'status' | 'epsilonAfter' | 'accountant' | 'settledAt'>
 
 /** Sorts settled entries by when they were settled; reserved ones come last. */
 const inOrder = sql`settled_at nulls last, ordinal`

@@ -23,7 +23,7 @@ export interface MemberContribution extends Contribution {
 }
 
 /** Contributions by organization; omits those that have contributed nothing. */
-export type ContributionsTo = (federationId: string) => Promise<ReadonlyMap<string, MemberContribution>>
+type ContributionsTo = (federationId: string) => Promise<ReadonlyMap<string, MemberContribution>>
 
 /** A member, and what its devices contributed to the federation's completed rounds. */
 export type Member = JoinedMember & Contribution

@@ -14,7 +14,8 @@ import { isSharedByHand, sharedModelsStore } from './shared-models.store.ts'
 
 const create = (context: Context, { catalog }: { readonly catalog: Catalog }) => {
   const { models, roundModels } = catalog
-  models.readThrough({ isSharedWith: sharedModelsStore.isSharedWith, idByName: sharedModelsReport.idByName })
+  const { isSharedWith, keepShared } = sharedModelsStore
+  models.readThrough({ isSharedWith, keepShared, idByName: sharedModelsReport.idByName })
   const ledger = createLedger(context)
   const federations = createFederationsService(context)
   const changed = createFederationChanges(context.events)

@@ -23,12 +23,18 @@ export const sharedModelsStore = {
 
   /** True if a federation that the organization is an active member of shares the model. */
   async isSharedWith(db: Executor, modelId: string, orgId: string): Promise<boolean> {
-    const { rows } = await sql`
-      select from federation_models s join federation_members m on m.federation_id = s.federation_id
-      where s.model_id = ${modelId} and m.org_id = ${orgId} and m.status = 'active' limit 1`.execute(db)
-    return rows.length === 1
+    return (await sharedWith(modelId, orgId).execute(db)).rows.length === 1
+  },
+
+  /** Like `isSharedWith`. If so, the model stays shared until the transaction ends. */
+  async keepShared(tx: Executor, modelId: string, orgId: string): Promise<boolean> {
+    return (await sql`${sharedWith(modelId, orgId)} for share`.execute(tx)).rows.length === 1
   },
 }
+
+const sharedWith = (modelId: string, orgId: string) => sql`
+  select from federation_models s join federation_members m on m.federation_id = s.federation_id
+  where s.model_id = ${modelId} and m.org_id = ${orgId} and m.status = 'active' limit 1`
 
 /** True for models that were shared by hand. */
 export const isSharedByHand: ModelUses = (modelId) =>

@@ -1,4 +1,7 @@
+import { sql } from 'kysely'
 import { expect, it } from 'vitest'
+import { against } from '../../../test/against.ts'
+import { hasPostgres } from '../../../test/databases.ts'
 import { formOf } from '../../../test/world.ts'
 import { missing, openFederation, refused, uuid } from './federation.fixture.ts'
 
@@ -111,6 +114,34 @@ it('a job that waited while its model was unshared ends before any device gets t
   await share(acme, modelId)
   expect(await send(beta, 'POST', `${path}/resume`, {})).toMatchObject({ status: 200, body: { status: 'running' } })
 })
+
+it.skipIf(!hasPostgres())(
+  'a model that is unshared in the moment in which a round opens is not distributed',
+  async () => {
+    const { world, send, acme, beta, modelId, share } = await openShop()
+    const floats = new Uint8Array(new Float32Array([1, 2]).buffer)
+    await world.request('POST', `/api/v1/models/${modelId}/versions/upload`, { key: acme, body: formOf(floats) })
+    await send(beta, 'POST', '/devices/register', { device_id: 'd' })
+    const whileUnsharing = async (path: string, body: object) => {
+      await share(acme, modelId)
+      return against(
+        world.database!,
+        (tx) => sql`delete from federation_models`.execute(tx),
+        () => send(beta, 'POST', path, body),
+      )
+    }
+    const sizes = { min_devices: 1, target_devices: 1 }
+    const message = `The model ${modelId} is no longer shared with 'beta'.`
+    const round = { ...sizes, global_model_id: modelId }
+    expect(await whileUnsharing('/training/rounds/start', round)).toMatchObject({ status: 409, body: { message } })
+
+    const job = await whileUnsharing('/training/jobs', { ...sizes, model: modelId, rounds: 1 })
+    expect(job).toMatchObject({ status: 201, body: { status: 'pending' } })
+    await world.service.runDueTasks()
+    const ended = { status: 'failed', ended_by: 'cannot_start', history: [] }
+    expect(await send(beta, 'GET', `/training/jobs/${job.body.id}`)).toMatchObject({ body: ended })
+  },
+)
 
 it('a shared model can be changed only by its own organization', async () => {
   const { world, send, acme, beta, modelId, share } = await openShop()

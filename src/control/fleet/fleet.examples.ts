@@ -95,7 +95,7 @@ export const examples = {
   device,
   heartbeat: { status: 'active', metrics: { battery_level: 87, charging: true } },
   heartbeatHistory: { device_id: 'pixel-8-0042', from: times.created, slot_seconds: 900, counts: [15, 0, 14] },
-  heartbeatAnswer: {
+  heartbeatResponse: {
     status: 'active',
     last_heartbeat: times.reported,
     pending_round_id: ids.round,

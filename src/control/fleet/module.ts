@@ -13,34 +13,22 @@ import { createGroupsService } from './groups/groups.service.ts'
 import { heartbeatsRoutes } from './heartbeats/heartbeats.routes.ts'
 import { createHeartbeatsService } from './heartbeats/heartbeats.service.ts'
 import { createPrivateDraws } from './selection/selection.service.ts'
-import { selectionStore } from './selection/selection.store.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 
 const create = (context: Context, { access }: { readonly access: Access }) => {
   const { database, events } = context
-  const { keys } = access
+  const { audit, keys, signer } = access
   const devicesStore = createDevicesStore(keys)
-  const deviceHash = createDeviceHash(access.signer)
+  const deviceHash = createDeviceHash(signer)
   const devices = createDevicesService(context, {
     store: devicesStore,
     isErased: async (orgId, deviceId) => erasuresStore.isErased(database.sql, await deviceHash(orgId, deviceId)),
     keys,
   })
-  const groups = createGroupsService(context, {
-    devices,
-  })
-  const heartbeats = createHeartbeatsService(context, {
-    devices,
-  })
-  const erasures = createErasures(context, {
-    devices,
-    heartbeats,
-    keys,
-    audit: access.audit,
-    signer: access.signer,
-    deviceHash,
-  })
+  const groups = createGroupsService(context, { devices })
+  const heartbeats = createHeartbeatsService(context, { devices })
+  const erasures = createErasures(context, { devices, heartbeats, keys, audit, signer, deviceHash })
   erasures.contribute({ rowsOf: fleetRowsOf, beforeErasure: erasuresStore.leaveGroups })
   events.inTransaction('unbound.adopted', async (tx, { orgId }) => {
     await devicesStore.adopt(tx, orgId)
@@ -48,7 +36,7 @@ const create = (context: Context, { access }: { readonly access: Access }) => {
   })
   const draws = createPrivateDraws(context)
   const deviceSearch = createDeviceSearch(context)
-  return { devices, erasures, deviceSearch, groups, heartbeats, selection: selectionStore, draws }
+  return { devices, erasures, deviceSearch, groups, heartbeats, draws }
 }
 
 /** Devices, their groups, their heartbeats, and their selection for rounds. */

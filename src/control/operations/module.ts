@@ -38,16 +38,10 @@ interface Earlier {
 const create = (context: Context, { access, catalog, federations, fleet, training }: Earlier) => {
   const { config, database } = context
   const metrics = createStateMetrics(context, { privacy: federations.privacy })
-  const receivers = {
-    allowPrivate: config.integrationsPrivate === 'allow',
-  }
-  const runs = createTrainingRuns(context, {
-    ...receivers,
-    models: catalog.models,
-    visibleRounds: training.visibleRounds,
-  })
-  const logEvents = createLogEvents(context, { ...receivers, audit: access.audit, presentEntry: access.presentEntry })
-  const deliveries = createDeliveries(context, { ...receivers, events: logEvents, metrics, runs })
+  const allowPrivate = config.integrationsPrivate === 'allow'
+  const runs = createTrainingRuns(context, { models: catalog.models, visibleRounds: training.visibleRounds })
+  const logEvents = createLogEvents(context, access)
+  const deliveries = createDeliveries(context, { events: logEvents, metrics, runs, allowPrivate })
   const tail = createEventTail(context)
   const backups = createBackups(context, catalog)
   catalog.files.keepAllWhile(whileRunning)
@@ -59,10 +53,10 @@ const create = (context: Context, { access, catalog, federations, fleet, trainin
     backups,
     deliveries,
     integrations: createIntegrations(context, {
-      ...receivers,
       auditEnds: access.audit.ends,
       deliveries,
       lastEvent: () => outboxStore.head(database.sql),
+      allowPrivate,
     }),
     outbox: createOutbox(context),
     tail,

@@ -13,7 +13,7 @@ import { StartError } from '../../platform/db/start-error.ts'
 import { otherOwnerOf } from '../../platform/files/folder-owner.ts'
 import { createParts } from '../app.ts'
 import { openContext } from '../context.ts'
-import { listStoredFiles } from '../operations/backups/stored-files.service.ts'
+import { listStoredFiles } from '../operations/backups/backup-source.service.ts'
 import { openStorage } from '../storage.ts'
 import type { ProgramOptions } from './program-options.ts'
 

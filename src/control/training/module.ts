@@ -16,17 +16,17 @@ import { jobsRoutes } from './jobs/jobs.routes.ts'
 import { createJobsService } from './jobs/jobs.service.ts'
 import { createVersionOrigins } from './jobs/version-origins.service.ts'
 import { adoptTraining, trainingRowsOf, withdrawFromRounds } from './ownership.store.ts'
-import { createAbsentDevicesStore } from './rounds/absent-devices.store.ts'
 import { createAggregationQueue } from './rounds/aggregation-queue.service.ts'
+import { announcementsReport } from './rounds/announcements.report.ts'
 import { endDepartures } from './rounds/departures.service.ts'
 import { createDueRounds } from './rounds/due-rounds.service.ts'
 import { evaluationRoutes } from './rounds/evaluation.routes.ts'
 import { createEvaluationSteps } from './rounds/evaluation-steps.service.ts'
 import { createModelLayouts, type ModelLayouts } from './rounds/model-layouts.service.ts'
 import { createParticipantScopes } from './rounds/participant-scope.service.ts'
-import { createParticipantsStore } from './rounds/participants.store.ts'
 import { participationRoutes } from './rounds/participation.routes.ts'
 import { createParticipation } from './rounds/participation.service.ts'
+import { placesStore } from './rounds/places.store.ts'
 import { createPrivacyCosts } from './rounds/privacy-costs.service.ts'
 import { receiptsRoutes } from './rounds/receipts.routes.ts'
 import { createRetention } from './rounds/retention.service.ts'
@@ -40,14 +40,13 @@ import { roundsRoutes } from './rounds/rounds.routes.ts'
 import { createRoundsService } from './rounds/rounds.service.ts'
 import { createStandaloneRounds } from './rounds/standalone-rounds.service.ts'
 import { createUpdateAcceptance } from './rounds/update-acceptance.service.ts'
-import { createUpdateMetrics } from './rounds/update-metrics.service.ts'
+import { createUpdateCounts } from './rounds/update-counts.service.ts'
 import { updatesRoutes } from './rounds/updates.routes.ts'
 import { createUpdatesService } from './rounds/updates.service.ts'
 import { createVisibleRounds } from './rounds/visible-rounds.service.ts'
 import { secureRoundsRoutes } from './secure-rounds/secure-rounds.routes.ts'
 import { createSecureRoundsService } from './secure-rounds/secure-rounds.service.ts'
 import { createSecureSteps, type SecureSteps } from './secure-rounds/secure-steps.service.ts'
-import { createSecureSums, type SecureSums } from './secure-rounds/secure-sums.service.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 
@@ -64,8 +63,7 @@ const create = (context: Context, earlier: Earlier) => {
   const { files, roundModels, lineage } = earlier.catalog
   const layouts = createModelLayouts(context)
   const secure = createSecureSteps(context, { layoutOf: layouts.layoutOf })
-  const sums = createSecureSums(context)
-  const parts = composeRounds(context, earlier, { layouts, secure, sums })
+  const parts = composeRounds(context, earlier, { layouts, secure })
   const { endings, rounds } = parts
   const secureRounds = createSecureRoundsService(context, {
     roundControl: {
@@ -83,24 +81,25 @@ const create = (context: Context, earlier: Earlier) => {
   earlier.federations.members.countContributions((federationId) => contributionsTo(database.sql, federationId))
   earlier.fleet.erasures.contribute({ rowsOf: trainingRowsOf, beforeErasure: withdrawFromRounds(now) })
   earlier.delivery.policies.followRounds(undecidedRound)
-  return { ...parts, secureRounds, updateMetrics: createUpdateMetrics(), jobs }
+  earlier.fleet.heartbeats.contribute({
+    announcedTo: (deviceIds) => announcementsReport.announcedTo(database.sql, deviceIds, now()),
+    join: (roundId, deviceId) => placesStore.join(database.sql, roundId, deviceId, now()),
+  })
+  return { ...parts, secureRounds, updateCounts: createUpdateCounts(), jobs }
 }
 
 /** Creates the services of rounds, from the start of a round through its devices and updates to its model. */
 const composeRounds = (
   context: Context,
   { access, catalog, federations: { federations, ledger }, fleet, delivery }: Earlier,
-  sides: { readonly layouts: ModelLayouts; readonly secure: SecureSteps; readonly sums: SecureSums },
+  sides: { readonly layouts: ModelLayouts; readonly secure: SecureSteps },
 ) => {
   const { config } = context
-  const { selection } = fleet
   const scopes = createParticipantScopes(context, { ...fleet, federations })
   const shared = {
     ...catalog,
     ...fleet,
     ...sides,
-    participants: createParticipantsStore(selection),
-    absent: createAbsentDevicesStore(selection),
     scopes,
     ledger,
   }

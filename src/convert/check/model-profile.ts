@@ -37,19 +37,31 @@ export interface ModelProfile {
   readonly notes: readonly string[]
 }
 
-/** The steps during which a value is alive: from its creation to its last use. */
-export interface Lifetime {
-  readonly bytes: number
-  readonly from: number
-  readonly to: number
+/** What a graph, or one of its steps, reads and computes. */
+interface Ends<Value> {
+  readonly inputs: readonly Value[]
+  readonly outputs: readonly Value[]
 }
 
-/** The maximum number of bytes that are alive at one step. */
-export const peakBytes = (lifetimes: readonly Lifetime[]): number => {
-  const changes = lifetimes.flatMap(({ bytes, from, to }) => [
-    { step: from, bytes },
-    { step: to + 1, bytes: -bytes },
-  ])
+/** The maximum number of bytes of the values that are alive at one step: from their creation to their last use. */
+export const peakBytes = <Value>(
+  graph: Ends<Value>,
+  steps: readonly Ends<Value>[],
+  bytesOf: (value: Value) => number,
+): number => {
+  const ends = new Map(graph.outputs.map((value) => [value, steps.length]))
+  const begins = new Map(graph.inputs.map((value) => [value, 0]))
+  for (const [step, { inputs, outputs }] of steps.entries()) {
+    for (const value of inputs) ends.set(value, Math.max(ends.get(value) ?? 0, step))
+    for (const value of outputs) begins.set(value, step)
+  }
+  const changes = [...begins].flatMap(([value, from]) => {
+    const bytes = bytesOf(value)
+    return [
+      { step: from, bytes },
+      { step: Math.max(from, ends.get(value) ?? from) + 1, bytes: -bytes },
+    ]
+  })
   changes.sort((a, b) => a.step - b.step || a.bytes - b.bytes)
   let now = 0
   let most = 0
@@ -58,10 +70,4 @@ export const peakBytes = (lifetimes: readonly Lifetime[]): number => {
     most = Math.max(most, now)
   }
   return most
-}
-
-export const countsOf = (names: Iterable<string>): Record<string, number> => {
-  const counts = new Map<string, number>()
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
-  return Object.fromEntries([...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)))
 }

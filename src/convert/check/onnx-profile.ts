@@ -1,13 +1,15 @@
 import { TARGETS, type TargetFormat } from '../formats.ts'
 import { inferShapes } from '../onnx/infer-shapes.ts'
-import { byteCount, elementCount, type OnnxModel, type OnnxNode } from '../onnx/model.ts'
+import { byteCount, countsOf, elementCount, type OnnxModel, type OnnxNode, type OnnxValue } from '../onnx/model.ts'
 import type { Runtime } from './device-profiles.ts'
-import { countsOf, type Lifetime, type ModelProfile, peakBytes, type RuntimeSupport } from './model-profile.ts'
+import { type ModelProfile, peakBytes, type RuntimeSupport } from './model-profile.ts'
 import { ONNXRUNTIME_OPERATORS } from './onnxruntime-operators.ts'
 
 /** The operator sets that onnxruntime 1.30 guarantees. It runs some operators of older ones, but not Add or Gemm. */
 const MIN_OPSET = 7
 const MAX_OPSET = 26
+
+const nameOf = ({ name }: OnnxValue): string => name
 
 /** `inputShape` is the shape of the first input; other open sizes are 1. */
 export const onnxProfile = (
@@ -17,12 +19,13 @@ export const onnxProfile = (
   notes: readonly string[],
 ): ModelProfile => {
   const { initializers, nodes } = model.graph
+  const ends = { inputs: model.graph.inputs.map(nameOf), outputs: model.graph.outputs.map(nameOf) }
   const weights = [...initializers.values()].filter(({ type }) => type !== 'string')
   const shapes = new Map<string, Value>()
   for (const [name, { type, shape }] of inferShapes(model, inputShape))
     shapes.set(name, { shape, bytes: byteCount(type, shape) })
   // Unused outputs, such as the mask of Dropout, are not computed.
-  const used = new Set([...model.graph.outputs.map(({ name }) => name), ...nodes.flatMap(({ inputs }) => inputs)])
+  const used = new Set([...ends.outputs, ...nodes.flatMap(({ inputs }) => inputs)])
   const isKnown = nodes.every(({ outputs }) =>
     outputs.every((name) => !used.has(name) || name === '' || shapes.has(name)),
   )
@@ -31,7 +34,7 @@ export const onnxProfile = (
     parameters: weights.reduce((sum, { shape }) => sum + elementCount(shape), 0),
     weightBytes: weights.reduce((sum, { type, shape }) => sum + byteCount(type, shape), 0),
     operators: countsOf(nodes.map(({ type }) => type)),
-    activationBytes: isKnown ? peakBytes(lifetimesOf(model, shapes)) : null,
+    activationBytes: isKnown ? peakBytes(ends, nodes, (name) => shapes.get(name)?.bytes ?? 0) : null,
     multiplications: isKnown ? multiplicationsOf(model, shapes) : null,
     languageModel: null,
     runtimes: [onnxruntimeSupport(model), ...targetSupport(model, inputShape)],
@@ -47,18 +50,6 @@ export const onnxProfile = (
 interface Value {
   readonly shape: readonly number[]
   readonly bytes: number
-}
-
-const lifetimesOf = ({ graph }: OnnxModel, values: ReadonlyMap<string, Value>): readonly Lifetime[] => {
-  const lasts = new Map<string, number>(graph.outputs.map(({ name }) => [name, graph.nodes.length]))
-  for (const [step, { inputs }] of graph.nodes.entries())
-    for (const name of inputs) lasts.set(name, Math.max(lasts.get(name) ?? 0, step))
-  const begins = new Map<string, number>(graph.inputs.map(({ name }) => [name, 0]))
-  for (const [step, { outputs }] of graph.nodes.entries()) for (const name of outputs) begins.set(name, step)
-  return [...begins].flatMap(([name, from]) => {
-    const bytes = values.get(name)?.bytes ?? 0
-    return [{ bytes, from, to: Math.max(from, lasts.get(name) ?? from) }]
-  })
 }
 
 /** Counts the multiplications of matrix products and convolutions: result elements times weights per element. */

@@ -1,7 +1,8 @@
 import { badRequest } from '../../domain/errors.ts'
+import { countsOf } from '../onnx/model.ts'
 import { OPERATOR_NAMES } from '../to-tflite/operator-names.ts'
 import { readTflite } from '../to-tflite/tflite-file.ts'
-import { countsOf, type ModelProfile, peakBytes } from './model-profile.ts'
+import { type ModelProfile, peakBytes } from './model-profile.ts'
 
 /** Bytes per element by TensorType (schema.fbs): f32, f16, i32, u8, i64, string, bool, i16, c64, i8, f64, c128, u64, … */
 const BYTES: readonly number[] = [4, 2, 4, 1, 8, 0, 1, 2, 8, 1, 8, 16, 8, 0, 0, 4, 2, 0.5, 2, 0.25]
@@ -27,16 +28,6 @@ export const tfliteProfile = (bytes: Uint8Array): ModelProfile => {
     inputs,
     outputs,
   }))
-  const ends = new Map<number, number>((graph.outputs ?? []).map((index) => [index, steps.length]))
-  for (const [step, { inputs }] of steps.entries())
-    for (const index of inputs) ends.set(index, Math.max(ends.get(index) ?? 0, step))
-  const begins = new Map<number, number>((graph.inputs ?? []).map((index) => [index, 0]))
-  for (const [step, { outputs }] of steps.entries()) for (const index of outputs) begins.set(index, step)
-  const lifetimes = [...begins].map(([index, from]) => ({
-    bytes: tensors[index]?.bytes ?? 0,
-    from,
-    to: Math.max(from, ends.get(index) ?? from),
-  }))
   const weights = tensors.filter(({ isWeight }) => isWeight)
   const operators = countsOf(steps.map(({ name }) => name))
   const unsupportedOperators = Object.keys(operators).filter((name) => /^(custom|operator) /.test(name))
@@ -45,7 +36,11 @@ export const tfliteProfile = (bytes: Uint8Array): ModelProfile => {
     parameters: weights.reduce((sum, { elements }) => sum + elements, 0),
     weightBytes: buffers.reduce((sum, size) => sum + size, 0),
     operators,
-    activationBytes: peakBytes(lifetimes),
+    activationBytes: peakBytes(
+      { inputs: graph.inputs ?? [], outputs: graph.outputs ?? [] },
+      steps,
+      (index) => tensors[index]?.bytes ?? 0,
+    ),
     multiplications: steps.reduce((sum, { name, inputs, outputs }) => {
       const [weight, result] = [tensors[inputs[1] ?? -1], tensors[outputs[0] ?? -1]]
       if (weight === undefined || result === undefined) return sum

@@ -163,9 +163,8 @@ export const isModel = ({ className, config }: Pick<KerasLayer, 'className' | 'c
 const firstCallsOf = (layers: readonly KerasLayer[], outputs: readonly Reference[]): Map<string, number> => {
   const highest = new Map<string, number>()
   for (const reference of [...layers.flatMap(({ calls }) => calls.flatMap(({ inputs }) => inputs)), ...outputs]) {
-    if (typeof reference === 'object' && isReference(reference)) {
+    if (isReference(reference))
       highest.set(reference.layer, Math.max(highest.get(reference.layer) ?? 0, reference.call))
-    }
   }
   return new Map(
     layers

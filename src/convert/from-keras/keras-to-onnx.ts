@@ -12,15 +12,14 @@ import { layerFor, runModel } from './run-model.ts'
 const unknownLayers = ({ layers }: KerasModel): string[] =>
   layers.flatMap((layer) => {
     if (isModel(layer)) return unknownLayers(modelOf(layer.className, layer.config))
-    return layer.className === 'InputLayer' || layerFor(layer) !== undefined
-      ? []
-      : [`${layer.className} '${layer.name}'`]
+    const isKnown = layer.className === 'InputLayer' || layerFor(layer) !== undefined
+    return isKnown ? [] : [`${layer.className} '${layer.name}'`]
   })
 
 /** What to use instead of layers that cannot be converted. */
 const INSTEAD: readonly (readonly [RegExp, string])[] = [
   [
-    /^(TextVectorization|StringLookup|IntegerLookup|Hash|Hashing)/,
+    /^(TextVectorization|StringLookup|IntegerLookup|Hash)/,
     'encode texts and ids before the model: save it without these layers',
   ],
   [/^(STFT|Mel)/, 'compute spectrograms before the model: save it without these layers'],

@@ -5,7 +5,7 @@ import { ExpandedHdf5 } from '../../tensors/hdf5-chunks.ts'
 import { readWeights } from '../../tensors/read-weights.ts'
 import type { ByteSource, Tensor } from '../../tensors/weight-file.ts'
 import type { OnnxTensor } from '../onnx/model.ts'
-import { isModel, type JsonObject, type KerasLayer, modelOf } from './keras-config.ts'
+import { isModel, type Json, type JsonObject, type KerasLayer, modelOf } from './keras-config.ts'
 
 /** The names of a layer's weights in the order in which Keras creates them; a weight may have several names, by version. */
 type Names = readonly (readonly string[])[]
@@ -25,30 +25,28 @@ const gammaBeta = (config: JsonObject): Names => given(config, ['scale', 'gamma'
 const projections = (config: JsonObject): Names => [1, 2, 3, 4].flatMap(() => kernel(config))
 const separable = withBias(['depthwise_kernel'], ['pointwise_kernel'])
 
-/** By layer class. */
-const WEIGHTS: ReadonlyMap<string, (config: JsonObject) => Names> = new Map<string, (config: JsonObject) => Names>([
-  ...['Dense', 'Conv1D', 'Conv2D', 'Conv3D', 'Conv1DTranspose', 'Conv2DTranspose', 'Conv3DTranspose'].map(
-    (name) => [name, kernel] as const,
-  ),
-  ...['DepthwiseConv1D', 'DepthwiseConv2D'].map((name) => [name, depthwise] as const),
-  ...['SeparableConv1D', 'SeparableConv2D'].map((name) => [name, separable] as const),
-  ...['LSTM', 'GRU', 'SimpleRNN'].flatMap((name) => [[name, cell] as const, [`${name}Cell`, cell] as const]),
+const isGiven = (mean: Json | undefined): boolean => Array.isArray(mean) || typeof mean === 'number'
+
+const CLASSES: readonly (readonly [string, (config: JsonObject) => Names])[] = [
+  ['Dense Conv1D Conv2D Conv3D Conv1DTranspose Conv2DTranspose Conv3DTranspose', kernel],
+  ['DepthwiseConv1D DepthwiseConv2D', depthwise],
+  ['SeparableConv1D SeparableConv2D', separable],
+  ['LSTM LSTMCell GRU GRUCell SimpleRNN SimpleRNNCell', cell],
   ['BatchNormalization', (config) => [...gammaBeta(config), ['moving_mean'], ['moving_variance']]],
   ['GroupNormalization', gammaBeta],
   ['RMSNormalization', () => [['scale']]],
   ['EinsumDense', (config) => kernel(config.bias_axes === null ? { use_bias: false } : config)],
-  ...['Attention', 'AdditiveAttention'].map((name) => [name, scale] as const),
+  ['Attention AdditiveAttention', scale],
   ['LayerScale', () => [['gamma', 'variable']]],
-  ...['MultiHeadAttention', 'GroupQueryAttention', 'GroupedQueryAttention'].map((name) => [name, projections] as const),
+  ['MultiHeadAttention GroupQueryAttention GroupedQueryAttention', projections],
   ['LayerNormalization', (config) => gammaBeta(config.rms_scaling === true ? { ...config, center: false } : config)],
   ['Embedding', () => [['embeddings']]],
   ['PReLU', () => [['alpha']]],
-  [
-    'Normalization',
-    (config) =>
-      Array.isArray(config.mean) || typeof config.mean === 'number' ? [] : [['mean'], ['variance'], ['count']],
-  ],
-])
+  ['Normalization', ({ mean }) => (isGiven(mean) ? [] : [['mean'], ['variance'], ['count']])],
+]
+
+/** By layer class. */
+const WEIGHTS = new Map(CLASSES.flatMap(([names, weights]) => names.split(' ').map((name) => [name, weights])))
 
 /** The position of a layer's weights. */
 export interface Place {
@@ -79,18 +77,13 @@ export const innerOf = (config: JsonObject, key: string): Pick<KerasLayer, 'clas
 }
 
 const countIn = (layer: Pick<KerasLayer, 'className' | 'config'>): number => {
-  if (isModel(layer)) {
-    return modelOf(layer.className, layer.config).layers.reduce((sum, each) => sum + countIn(each), 0)
-  }
-  const cell = innerOf(layer.config, 'cell')
-  const cells = Array.isArray(cell?.config.cells)
-    ? (cell.config.cells as readonly JsonObject[])
-    : cell
-      ? [layer.config.cell as JsonObject]
-      : []
-  const inner = innerOf(layer.config, 'layer')
-  const own = namesOf(layer).length + cells.reduce((sum, item) => sum + countIn(innerOf({ item }, 'item')!), 0)
-  return own + (inner === null ? 0 : countIn(inner) * (layer.className === 'Bidirectional' ? 2 : 1))
+  const sum = (layers: readonly Pick<KerasLayer, 'className' | 'config'>[]) =>
+    layers.reduce((all, each) => all + countIn(each), 0)
+  if (isModel(layer)) return sum(modelOf(layer.className, layer.config).layers)
+  const [cell, inner] = [innerOf(layer.config, 'cell'), innerOf(layer.config, 'layer')]
+  const stacked = cell?.config.cells
+  const cells = Array.isArray(stacked) ? stacked.map((item: Json) => innerOf({ item }, 'item')!) : cell ? [cell] : []
+  return namesOf(layer).length + sum(cells) + sum(inner ? [inner] : []) * (layer.className === 'Bidirectional' ? 2 : 1)
 }
 
 /** Classes whose folder has another name. */
@@ -108,11 +101,8 @@ export const placesIn = (layers: readonly KerasLayer[], { path, names, before }:
     const name = snakeCase(ownEntry(FOLDERS, layer.className) ?? layer.className)
     const seen = used.get(name) ?? 0
     used.set(name, seen + 1)
-    const place = {
-      path: `${path}layers/${seen === 0 ? name : `${name}_${seen}`}`,
-      names: [...names, layer.name],
-      before: count,
-    }
+    const folder = seen === 0 ? name : `${name}_${seen}`
+    const place = { path: `${path}layers/${folder}`, names: [...names, layer.name], before: count }
     count += countIn(layer)
     return place
   })

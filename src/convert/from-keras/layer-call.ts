@@ -111,6 +111,10 @@ export class LayerCall extends OnnxEmitter {
     })
   }
 
+  axis(name: string, rank: number, absent: Json = null): number {
+    return this.axes(name, rank, absent)[0]!
+  }
+
   /** True if the call has this argument set to true, such as `use_causal_mask`. */
   isSet(argument: string): boolean {
     return this.written?.kwargs[argument] === true
@@ -138,6 +142,11 @@ export class LayerCall extends OnnxEmitter {
       if (typeof size !== 'number') throw this.refuse(`${what} is not fixed; give a fixed input shape.`)
       return size
     })
+  }
+
+  /** A size computed from another one; a dynamic size gets a name of its own. */
+  sized(size: Size, compute: (size: number) => number): Size {
+    return typeof size === 'number' ? compute(size) : `${size}_${this.layer.name}`
   }
 
   /** The ONNX value with its channels last, as in Keras. */

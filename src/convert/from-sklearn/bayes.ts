@@ -1,6 +1,6 @@
 import { ownEntry } from '../../domain/own-entry.ts'
 import { int } from '../onnx/model.ts'
-import { type Estimator, type Labels, labelCount } from './estimator.ts'
+import type { Estimator, Labels } from './estimator.ts'
 import { byProbability, type Converter, classesOf } from './result.ts'
 import type { Table, TableGraph } from './table.ts'
 
@@ -12,15 +12,20 @@ const byLikelihood = (graph: TableGraph, classes: Labels, likelihood: string) =>
 
 const logPriors = (estimator: Estimator, count: number): number[] => estimator.vector('class_log_prior_', count)
 
+const sumOfLogs = (values: ArrayLike<number>): number =>
+  Array.from(values).reduce((sum, value) => sum + Math.log(value), 0)
+
+const rowOf = (data: ArrayLike<number>, row: number, columns: number): number[] =>
+  Array.from({ length: columns }, (_, at) => data[row * columns + at]!)
+
 export const gaussianBayes: Converter = (estimator, x, graph) => {
-  const classes = classesOf(estimator)
-  const count = labelCount(classes)
+  const { classes, count } = classesOf(estimator)
   const means = estimator.matrix('theta_', x.columns)
   const variances = estimator.matrix(estimator.has('var_') ? 'var_' : 'sigma_', x.columns)
   if (means.rows !== count || variances.rows !== count) estimator.refuse('theta_ does not have a row for each class.')
   const constants = estimator.vector('class_prior_', count).map((prior, at) => {
-    const own = Array.from({ length: x.columns }, (_, k) => Math.log(2 * Math.PI * variances.data[at * x.columns + k]!))
-    return Math.log(prior) - 0.5 * own.reduce((sum, value) => sum + value, 0)
+    const own = rowOf(variances.data, at, x.columns).map((variance) => 2 * Math.PI * variance)
+    return Math.log(prior) - 0.5 * sumOfLogs(own)
   })
   const rows = graph.unsqueeze(graph.as(x, 'f64'), [1])
   const apart = graph.subtract(rows, graph.matrix(count, x.columns, means.data, 'means'))
@@ -29,11 +34,15 @@ export const gaussianBayes: Converter = (estimator, x, graph) => {
   return byLikelihood(graph, classes, graph.add(sums, graph.vector(constants)))
 }
 
-export const multinomialBayes: Converter = (estimator, x, graph) => {
-  const classes = classesOf(estimator)
-  const count = labelCount(classes)
+/** The log-probabilities of the columns in each class: [classes, columns]. */
+const logProbabilities = (estimator: Estimator, x: Table, count: number): ArrayLike<number> => {
   const { rows, data } = estimator.matrix('feature_log_prob_', x.columns)
-  if (rows !== count) estimator.refuse('feature_log_prob_ does not have a row for each class.')
+  return rows === count ? data : estimator.refuse('feature_log_prob_ does not have a row for each class.')
+}
+
+export const multinomialBayes: Converter = (estimator, x, graph) => {
+  const { classes, count } = classesOf(estimator)
+  const data = logProbabilities(estimator, x, count)
   const sums = graph.timesTransposed(graph.as(x, 'f64'), count, x.columns, data)
   // Complement naive Bayes uses its priors only if there is a single class.
   const likelihood =
@@ -42,18 +51,13 @@ export const multinomialBayes: Converter = (estimator, x, graph) => {
 }
 
 export const bernoulliBayes: Converter = (estimator, x, graph) => {
-  const classes = classesOf(estimator)
-  const count = labelCount(classes)
-  const { rows, data } = estimator.matrix('feature_log_prob_', x.columns)
-  if (rows !== count) estimator.refuse('feature_log_prob_ does not have a row for each class.')
+  const { classes, count } = classesOf(estimator)
+  const data = logProbabilities(estimator, x, count)
   const input = graph.as(x, 'f64')
-  const isBinary = estimator.has('binarize')
-  const ones = isBinary
-    ? graph.indicator(graph.emit('Greater', [input, graph.scalar(estimator.number('binarize'))]))
-    : input
+  const ones = estimator.has('binarize') ? graph.indicator(graph.over(input, estimator.number('binarize'))) : input
   const absent = Array.from(data, (value) => Math.log(1 - Math.exp(value)))
   const constants = logPriors(estimator, count).map((prior, at) =>
-    absent.slice(at * x.columns, (at + 1) * x.columns).reduce((sum, value) => sum + value, prior),
+    rowOf(absent, at, x.columns).reduce((sum, value) => sum + value, prior),
   )
   const weights = Array.from(data, (value, at) => value - absent[at]!)
   const sums = graph.timesTransposed(ones, count, x.columns, weights)
@@ -62,8 +66,7 @@ export const bernoulliBayes: Converter = (estimator, x, graph) => {
 
 /** Each feature, an integer category, adds to the log-likelihood of each class. */
 export const categoricalBayes: Converter = (estimator, x, graph) => {
-  const classes = classesOf(estimator)
-  const count = labelCount(classes)
+  const { classes, count } = classesOf(estimator)
   const codes = graph.castTo(graph.as(x, 'f64'), 'i64')
   const terms = estimator.list('feature_log_prob_').map((item, column) => {
     const { shape, data } = estimator.asNumbers(item, 'feature_log_prob_')
@@ -71,15 +74,10 @@ export const categoricalBayes: Converter = (estimator, x, graph) => {
     if (shape[0] !== count) estimator.refuse('feature_log_prob_ does not have a row for each class.')
     const rows = Array.from({ length: width * count }, (_, at) => data[(at % count) * width + Math.floor(at / count)]!)
     const table = graph.matrix(width, count, rows, 'likelihoods')
-    const own = graph.emit('Gather', [table, graph.flat(graph.gather(codes, [column]))], { axis: int(0) })
-    return own
+    return graph.emit('Gather', [table, graph.flat(graph.gather(codes, [column]))], { axis: int(0) })
   })
   const start = graph.vector(logPriors(estimator, count))
-  return byLikelihood(
-    graph,
-    classes,
-    terms.reduce((sum, term) => graph.add(sum, term), start),
-  )
+  return byLikelihood(graph, classes, terms.reduce(graph.add, start))
 }
 
 /** log N(x; mean, Σ) + constant for each class, where Σ⁻¹ = W · Wᵀ and W is [columns, rank]. */
@@ -98,16 +96,9 @@ const likelihoods = (
   return graph.add(scaled, graph.vector(parts.map(({ constant }) => constant)))
 }
 
-const sumOfLogs = (values: ArrayLike<number>): number =>
-  Array.from(values).reduce((sum, value) => sum + Math.log(value), 0)
-
-const rowOf = (data: ArrayLike<number>, row: number, columns: number): number[] =>
-  Array.from({ length: columns }, (_, at) => data[row * columns + at]!)
-
 /** Source: QuadraticDiscriminantAnalysis._decision_function. */
 export const quadraticDiscriminant: Converter = (estimator, x, graph) => {
-  const classes = classesOf(estimator)
-  const count = labelCount(classes)
+  const { classes, count } = classesOf(estimator)
   const means = estimator.matrix('means_', x.columns).data
   const priors = estimator.vector('priors_', count)
   const [rotations, scalings] = [estimator.list('rotations_'), estimator.list('scalings_')]

@@ -1,9 +1,9 @@
 import { int } from '../onnx/model.ts'
 import { scalarOf } from '../onnx/tensors.ts'
 import { TreeEnsemble } from '../onnx/tree-ensemble.ts'
-import { type Estimator, labelCount } from './estimator.ts'
-import { byScores, type ClassesResult, type Converter, classesOf, indexOf, valuesResult } from './result.ts'
-import { addFittedTree, type FittedTree, fittedTree } from './trees.ts'
+import type { Estimator } from './estimator.ts'
+import { byScores, type Converter, classesOf, inliers, valuesResult } from './result.ts'
+import { addFittedTree, type FittedTree, fittedTree, sumOf } from './trees.ts'
 
 const treesIn = (estimator: Estimator): FittedTree[] => {
   const trees = estimator.estimators('estimators_')
@@ -29,16 +29,14 @@ const voteOf = (estimator: Estimator, classes: number): ((values: number[], weig
 }
 
 export const adaBoostClassifier: Converter = (estimator, x, graph) => {
-  const classes = classesOf(estimator)
-  const count = labelCount(classes)
+  const { classes, count } = classesOf(estimator)
   const trees = treesIn(estimator)
-  const weights = Array.from(estimator.numbers('estimator_weights_').data).slice(0, trees.length)
+  const weights = Array.from(estimator.numbers('estimator_weights_').data)
   const vote = voteOf(estimator, count)
   const ensemble = new TreeEnsemble(x.columns, count)
   for (const [at, tree] of trees.entries()) addFittedTree(ensemble, tree, (values) => vote(values, weights[at] ?? 0))
-  const sum = graph.castTo(ensemble.build(graph.builder, graph.as(x, 'f32')), 'f64')
-  const total = estimator.numbers('estimator_weights_').data
-  const decision = graph.divide(sum, graph.scalar(Array.from(total).reduce((all, weight) => all + weight, 0)))
+  const total = weights.reduce((all, weight) => all + weight, 0)
+  const decision = graph.divide(sumOf(ensemble, x, graph), graph.scalar(total))
   if (count > 2) {
     const probabilities = graph.softmax(graph.divide(decision, graph.scalar(count - 1)))
     return byScores(graph, classes, decision, probabilities)
@@ -87,7 +85,6 @@ const depthsOf = (tree: FittedTree): Float64Array => {
   return depths
 }
 
-/** 1 for inliers and -1 for outliers, with the decision function as `scores`. */
 export const isolationForest: Converter = (estimator, x, graph) => {
   const trees = estimator.estimators('estimators_')
   const subsets = estimator.list('estimators_features_')
@@ -101,17 +98,8 @@ export const isolationForest: Converter = (estimator, x, graph) => {
     addFittedTree(ensemble, { ...fitted, feature }, leaf)
   }
   const scale = -1 / (trees.length * pathLength(estimator.number('_max_samples', estimator.number('max_samples_'))))
-  const sum = graph.castTo(ensemble.build(graph.builder, graph.as(x, 'f32')), 'f64')
+  const sum = sumOf(ensemble, x, graph)
   const score = graph.emit('Neg', [graph.emit('Pow', [graph.scalar(2), graph.multiply(sum, graph.scalar(scale))])])
   const decision = graph.subtract(score, graph.scalar(estimator.number('offset_')))
-  const index = indexOf(graph, graph.emit('GreaterOrEqual', [decision, graph.scalar(0)]))
-  const result: ClassesResult = {
-    kind: 'classes',
-    classes: { numbers: [-1, 1] },
-    index,
-    probabilities: null,
-    scores: decision,
-    scoreColumns: 1,
-  }
-  return result
+  return inliers(graph, decision, 'GreaterOrEqual')
 }

@@ -27,6 +27,18 @@ const tableOf = (result: Result, type: string): Table => {
   throw badRequest(`${type} is followed by another step, but it is not a transformer.`)
 }
 
+/** The output of one of several transformers, times its weight if it has one. */
+const transformed = (
+  estimator: Estimator,
+  { name, value }: { name: string; value: PickleValue },
+  x: Table,
+  graph: TableGraph,
+  convert: Converter,
+): Table => {
+  const step = Estimator.of(value, estimator.reading, `The transformer '${name}'`)
+  return weightedTable(estimator, name, tableOf(convert(step, x, graph, convert), step.type), graph)
+}
+
 export const pipeline: Converter = (estimator, x, graph, convert) => {
   let result: Result = { kind: 'table', table: x }
   let before = ''
@@ -62,12 +74,9 @@ const weightedTable = (estimator: Estimator, name: string, table: Table, graph: 
 }
 
 export const featureUnion: Converter = (estimator, x, graph, convert) => {
-  const tables = stepsOf(estimator, 'transformer_list').flatMap(({ name, value }) => {
-    if (value === 'drop' || value === null) return []
-    if (value === 'passthrough') return [x]
-    const step = Estimator.of(value, estimator.reading, `The transformer '${name}'`)
-    const table = tableOf(convert(step, x, graph, convert), step.type)
-    return [weightedTable(estimator, name, table, graph)]
+  const tables = stepsOf(estimator, 'transformer_list').flatMap((step) => {
+    if (step.value === 'drop' || step.value === null) return []
+    return [step.value === 'passthrough' ? x : transformed(estimator, step, x, graph, convert)]
   })
   return tables.length > 0 ? joined(graph, tables) : estimator.refuse('it drops everything.')
 }
@@ -89,20 +98,18 @@ const sliceOf = (estimator: Estimator, args: readonly PickleValue[], columns: nu
 /** The indices of columns given by index, name, slice, or booleans. */
 export const columnsOf = (estimator: Estimator, requested: PickleValue, columns: number): number[] => {
   if (isObject(requested) && requested.type === 'builtins.slice') return sliceOf(estimator, requested.args, columns)
-  const isText = (value: unknown) => typeof value === 'string'
   let list: readonly PickleValue[]
   if (Array.isArray(requested)) list = requested
-  else if (isArray(requested) && requested.type?.type !== 'O') {
+  else if (!isArray(requested)) list = [requested]
+  else if (requested.type?.type === 'O') list = requested.items
+  else {
     const labels = requested.type?.type === 'U' ? estimator.asLabels(requested, 'columns') : null
-    list =
-      labels !== null && 'texts' in labels
-        ? [...labels.texts]
-        : Array.from(estimator.asNumbers(requested, 'columns').data)
+    const isText = labels !== null && 'texts' in labels
+    list = isText ? labels.texts : Array.from(estimator.asNumbers(requested, 'columns').data)
     if (requested.type?.type === 'b') list = list.map((value) => value !== 0)
-  } else if (isArray(requested)) list = requested.items
-  else list = [requested]
+  }
   estimator.spend(list.length)
-  const names = list.some(isText) ? estimator.columnNames() : []
+  const names = list.some((value) => typeof value === 'string') ? estimator.columnNames() : []
   if (list.length === columns && list.every((value) => typeof value === 'boolean'))
     return [...list.keys()].filter((at) => list[at] === true)
   return list.map((value) => {
@@ -125,11 +132,10 @@ export const columnParts = (
   })
 
 export const columnTransformer: Converter = (estimator, x, graph, convert) => {
-  const tables = columnParts(estimator, x.columns).map(({ name, value, columns }) => {
-    const own = graph.select(x, columns)
-    if (isPassed(value)) return weightedTable(estimator, name, own, graph)
-    const step = Estimator.of(value, estimator.reading, `The transformer '${name}'`)
-    return weightedTable(estimator, name, tableOf(convert(step, own, graph, convert), step.type), graph)
+  const tables = columnParts(estimator, x.columns).map((part) => {
+    const own = graph.select(x, part.columns)
+    if (isPassed(part.value)) return weightedTable(estimator, part.name, own, graph)
+    return transformed(estimator, part, own, graph, convert)
   })
   return tables.length > 0 ? joined(graph, tables) : estimator.refuse('it drops all columns.')
 }

@@ -21,10 +21,8 @@ interface Curves {
  */
 const interpolation = (graph: TableGraph, x: string, xs: readonly number[], limits: readonly number[] = xs): Curves => {
   // The first piece also has what is below all points; the last one is constant.
-  const begun = graph.emit('GreaterOrEqual', [
-    x,
-    graph.vector([Number.NEGATIVE_INFINITY, ...limits.slice(1)], 'points'),
-  ])
+  const points = graph.vector([Number.NEGATIVE_INFINITY, ...limits.slice(1)], 'points')
+  const begun = graph.emit('GreaterOrEqual', [x, points])
   const index = graph.castTo(graph.subtract(graph.sum(graph.indicator(begun), 1), graph.scalar(1)), 'i64')
   const at = (values: readonly number[]) => graph.emit('Gather', [graph.vector(values, 'curve'), index])
   const ends = (values: readonly number[]) => values.map((value, place) => values[place + 1] ?? value)
@@ -104,11 +102,9 @@ export const quantileTransformer: Converter = (estimator, x, graph) => {
     const up = interpolation(graph, column, quantiles, limitsOf(graph, x, quantiles))
     const mirrored = negated(quantiles)
     const down = interpolation(graph, graph.emit('Neg', [column]), mirrored, limitsOf(graph, x, mirrored))
-    const isHigh = graph.emit('GreaterOrEqual', [
-      column,
-      graph.scalar(limitsOf(graph, x, [quantiles.at(-1)! - margin])[0]!),
-    ])
-    const isLow = graph.emit('LessOrEqual', [column, graph.scalar(-limitsOf(graph, x, [-quantiles[0]! - margin])[0]!)])
+    const limit = (value: number) => limitsOf(graph, x, [value])[0]!
+    const isHigh = graph.emit('GreaterOrEqual', [column, graph.scalar(limit(quantiles.at(-1)! - margin))])
+    const isLow = graph.emit('LessOrEqual', [column, graph.scalar(-limit(-quantiles[0]! - margin))])
     const shareOf = (ys: readonly number[], low: number, high: number): string => {
       const mirroredYs = [...ys].reverse()
       const curves =
@@ -141,17 +137,12 @@ export const powerTransformer: Converter = (estimator, x, graph, convert) => {
   const input = graph.as(x, 'f64')
   const logarithm = (value: string) => graph.emit('Log', [value])
   const above = (value: string) => logarithm(graph.add(graph.emit('Relu', [value]), graph.scalar(1)))
-  const name =
-    estimator.text('method') === 'box-cox'
-      ? power(graph, logarithm(input), lambdas)
-      : graph.subtract(
-          power(graph, above(input), lambdas),
-          power(
-            graph,
-            above(graph.emit('Neg', [input])),
-            lambdas.map((lambda) => 2 - lambda),
-          ),
-        )
+  const yeoJohnson = (): string => {
+    const positive = power(graph, above(input), lambdas)
+    const mirrored = lambdas.map((lambda) => 2 - lambda)
+    return graph.subtract(positive, power(graph, above(graph.emit('Neg', [input])), mirrored))
+  }
+  const name = estimator.text('method') === 'box-cox' ? power(graph, logarithm(input), lambdas) : yeoJohnson()
   const table = graph.table(name, 'f64', x.columns)
   if (!estimator.flag('standardize')) return { kind: 'table', table }
   return convert(estimator.estimator('_scaler'), table, graph, convert)

@@ -1,7 +1,7 @@
 // Estimators based on distances: neighbors, KMeans, nearest centroids.
 import { int } from '../onnx/model.ts'
-import { type Estimator, labelCount } from './estimator.ts'
-import { byProbability, type ClassesResult, type Converter, classesOf, valuesResult } from './result.ts'
+import type { Estimator } from './estimator.ts'
+import { byIndex, byProbability, type Converter, classesOf, valuesResult } from './result.ts'
 import type { Table, TableGraph } from './table.ts'
 
 /**
@@ -104,11 +104,6 @@ export const squaredDistances = (
   return graph.emit('Max', [sum, graph.scalar(0)])
 }
 
-const lengthOf = (graph: TableGraph, x: string): string => {
-  const length = graph.emit('Sqrt', [graph.sum(graph.multiply(x, x), 1)])
-  return graph.emit('Where', [graph.emit('Equal', [length, graph.scalar(0)]), graph.scalar(1), length])
-}
-
 const distancesTo = (estimator: Estimator, x: Table, graph: TableGraph): { distances: string; points: number } => {
   const { rows: points, data } = estimator.matrix('_fit_X', x.columns)
   const metric = estimator.text('effective_metric_')
@@ -131,7 +126,8 @@ const distancesTo = (estimator: Estimator, x: Table, graph: TableGraph): { dista
   if (metric === 'cosine') {
     const lengths = Array.from(squaredLength(points, x.columns, data), (value) => Math.sqrt(value) || 1)
     const unit = Float64Array.from(data, (value, at) => value / lengths[Math.floor(at / x.columns)]!)
-    const product = graph.timesTransposed(graph.divide(name, lengthOf(graph, name)), points, x.columns, unit)
+    const length = graph.emit('Sqrt', [graph.sum(graph.multiply(name, name), 1)])
+    const product = graph.timesTransposed(graph.divide(name, graph.nonzero(length)), points, x.columns, unit)
     return { distances: graph.subtract(graph.scalar(1), product), points }
   }
   return estimator.refuse(
@@ -166,7 +162,7 @@ const neighbors = (
   // If some points are at distance zero, only they count.
   const isSame = graph.emit('Equal', [nearest!, graph.scalar(0)])
   const same = graph.indicator(isSame)
-  const hasSame = graph.emit('Greater', [graph.sum(same, 1), graph.scalar(0)])
+  const hasSame = graph.over(graph.sum(same, 1), 0)
   const inverse = graph.divide(graph.scalar(1), graph.emit('Where', [isSame, graph.scalar(1), nearest!]))
   const weights = graph.emit('Where', [hasSame, same, inverse])
   const column = graph.unsqueeze(weights, [2])
@@ -174,8 +170,7 @@ const neighbors = (
 }
 
 export const neighborsClassifier: Converter = (estimator, x, graph) => {
-  const classes = classesOf(estimator)
-  const width = labelCount(classes)
+  const { classes, count: width } = classesOf(estimator)
   const { sum, total } = neighbors(estimator, x, graph, width, (points) => {
     const labels = estimator.vector('_y', points)
     return Float64Array.from({ length: points * width }, (_, at) =>
@@ -200,28 +195,20 @@ export const kMeans: Converter = (estimator, x, graph) => {
   const { rows, data } = estimator.matrix('cluster_centers_', x.columns)
   const squared = squaredDistances(graph, graph.as(x, 'f64'), x.columns, rows, data)
   const distances = graph.emit('Sqrt', [squared])
-  const result: ClassesResult = {
-    kind: 'classes',
-    classes: { numbers: Array.from({ length: rows }, (_, at) => at) },
-    index: graph.argMax(graph.emit('Neg', [squared])),
-    probabilities: null,
-    scores: distances,
-    scoreColumns: rows,
-    transform: () => graph.table(distances, 'f64', rows),
-  }
-  return result
+  const index = graph.argMax(graph.emit('Neg', [squared]))
+  const classes = { numbers: [...Array(rows).keys()] }
+  return { ...byIndex(classes, index, distances, rows), transform: () => graph.table(distances, 'f64', rows) }
 }
 
 /** Source: NearestCentroid.predict, predict_proba since scikit-learn 1.6. */
 export const nearestCentroid: Converter = (estimator, x, graph) => {
-  const classes = classesOf(estimator)
+  const { classes } = classesOf(estimator)
   const { rows, data } = estimator.matrix('centroids_', x.columns)
   if (estimator.text('metric') !== 'euclidean') estimator.refuse('only metric="euclidean" can be converted.')
   const input = graph.as(x, 'f64')
   const distances = squaredDistances(graph, input, x.columns, rows, data)
   const index = graph.argMax(graph.emit('Neg', [distances]))
-  const none = { kind: 'classes', classes, index, probabilities: null, scores: null, scoreColumns: 0 } as const
-  if (!estimator.has('class_prior_')) return none
+  if (!estimator.has('class_prior_')) return byIndex(classes, index)
   const priors = estimator.vector('class_prior_', rows)
   const deviations = estimator.vector('within_class_std_dev_', x.columns).map((value) => value || 1)
   const apart = squaredDistances(graph, input, x.columns, rows, data, { scales: deviations })

@@ -1,6 +1,5 @@
 // Estimators that replace categories with numbers.
-import type { Estimator } from './estimator.ts'
-import { type Labels, labelCount } from './estimator.ts'
+import { type Estimator, type Labels, labelCount } from './estimator.ts'
 import { type Converter, tableResult } from './result.ts'
 import type { Table, TableGraph } from './table.ts'
 
@@ -40,18 +39,20 @@ const encoded = (
   const finite = values.map((value) => (Number.isNaN(value) ? 0 : value))
   const value = graph.emit('MatMul', [known, graph.matrix(values.length, 1, finite)])
   const has = (weights: readonly number[]) =>
-    graph.emit('Greater', [graph.emit('MatMul', [known, graph.matrix(values.length, 1, weights)]), graph.scalar(0)])
+    graph.over(graph.emit('MatMul', [known, graph.matrix(values.length, 1, weights)]), 0)
   const numbered = graph.emit('Where', [has(values.map(() => 1)), value, graph.scalar(unknown)])
   if (!values.some(Number.isNaN)) return numbered
   return graph.emit('Where', [has(values.map((own) => Number(Number.isNaN(own)))), graph.scalar(Number.NaN), numbered])
 }
 
-const requireColumns = (estimator: Estimator, x: Table, categories: readonly Labels[]): void => {
-  if (categories.length !== x.columns)
-    estimator.refuse(`it has categories for ${categories.length} columns, but gets ${x.columns}.`)
+const categoriesFor = (estimator: Estimator, x: Table): Labels[] => {
+  const categories = categoriesOf(estimator)
+  return categories.length === x.columns
+    ? categories
+    : estimator.refuse(`it has categories for ${categories.length} columns, but gets ${x.columns}.`)
 }
 
-const positionsIn = (categories: Labels): number[] => Array.from({ length: labelCount(categories) }, (_, at) => at)
+const positionsIn = (categories: Labels): number[] => [...Array(labelCount(categories)).keys()]
 
 /** The output index of each category: its position, or that of its group if infrequent categories are grouped. */
 const groupsOf = (estimator: Estimator, column: number, categories: Labels): number[] => {
@@ -74,8 +75,7 @@ const droppedIndices = (estimator: Estimator): readonly unknown[] => {
 
 /** Categories that were not seen during fitting give zeros, as with handle_unknown="ignore". */
 export const oneHotEncoder: Converter = (estimator, x, graph) => {
-  const categories = categoriesOf(estimator)
-  requireColumns(estimator, x, categories)
+  const categories = categoriesFor(estimator, x)
   const drops = droppedIndices(estimator)
   const isGrouped = estimator.text('handle_unknown', 'error') === 'infrequent_if_exist'
   const parts: string[] = []
@@ -91,7 +91,7 @@ export const oneHotEncoder: Converter = (estimator, x, graph) => {
       const last = Array.from({ length: count }, (_, k) => Number(k === count - 1))
       if (isGrouped) all = graph.add(all, graph.multiply(unseen, graph.vector(last)))
     }
-    const kept = Array.from({ length: count }, (_, index) => index).filter((index) => index !== drops[at])
+    const kept = [...Array(count).keys()].filter((index) => index !== drops[at])
     if (kept.length === 0) continue
     parts.push(kept.length === count ? all : graph.gather(all, kept))
     columns += kept.length
@@ -101,8 +101,7 @@ export const oneHotEncoder: Converter = (estimator, x, graph) => {
 }
 
 export const ordinalEncoder: Converter = (estimator, x, graph) => {
-  const categories = categoriesOf(estimator)
-  requireColumns(estimator, x, categories)
+  const categories = categoriesFor(estimator, x)
   const isUnknownGiven = estimator.text('handle_unknown', 'error') === 'use_encoded_value'
   const unknown = isUnknownGiven ? estimator.number('unknown_value') : -1
   const missing = estimator.number('encoded_missing_value', Number.NaN)
@@ -121,8 +120,7 @@ export const labelEncoder: Converter = (estimator, x, graph) => {
 
 /** The mean target of each category, per class if there are several. Source: TargetEncoder.transform. */
 export const targetEncoder: Converter = (estimator, x, graph) => {
-  const categories = categoriesOf(estimator)
-  requireColumns(estimator, x, categories)
+  const categories = categoriesFor(estimator, x)
   const encodings = estimator.list('encodings_')
   const each = encodings.length / x.columns
   const means = estimator.vector('target_mean_', each)

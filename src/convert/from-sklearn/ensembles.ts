@@ -5,16 +5,8 @@ import { isotonic } from './curves.ts'
 import { type Estimator, type Labels, labelCount } from './estimator.ts'
 import { normalized } from './linear.ts'
 import { applied } from './preprocessing.ts'
-import {
-  byProbability,
-  byScores,
-  type ClassesResult,
-  type Converter,
-  classesOf,
-  type Result,
-  valuesResult,
-  votes,
-} from './result.ts'
+import type { ClassesResult, Converter, Result } from './result.ts'
+import { byIndex, byProbability, byScores, classesOf, valuesResult, votes } from './result.ts'
 import { pairScores, pairsOf, votesOf } from './svm.ts'
 import type { Table, TableGraph } from './table.ts'
 
@@ -44,20 +36,21 @@ const requireProbabilities = (estimator: Estimator, result: ClassesResult, class
     ? result.probabilities
     : estimator.refuse('it needs the probabilities of all classes from each of its classifiers.')
 
+/** Converts the members of a voting classifier or of a combination of binary classifiers. */
+const classifiers = (estimator: Estimator, x: Table, graph: TableGraph, convert: Converter): ClassesResult[] =>
+  estimator.estimators('estimators_').map((member) => classResult(estimator, convert(member, x, graph, convert)))
+
 export const votingClassifier: Converter = (estimator, x, graph, convert) => {
-  const classes = classesOf(estimator)
-  const members = estimator.estimators('estimators_')
-  const weights = weightsOf(estimator, members.length)
-  const results = members.map((member) => classResult(estimator, convert(member, x, graph, convert)))
+  const { classes, count } = classesOf(estimator)
+  const results = classifiers(estimator, x, graph, convert)
+  const weights = weightsOf(estimator, results.length)
   if (estimator.text('voting') === 'soft') {
     const each = results.map((result) => requireProbabilities(estimator, result, classes))
     return byProbability(graph, classes, weighted(graph, each, weights))
   }
-  const count = labelCount(classes)
   // The members were fitted to class indices.
   const each = results.map(({ index }) => votes(graph, index, count))
-  const index = graph.argMax(weighted(graph, each, weights))
-  return { kind: 'classes', classes, index, probabilities: null, scores: null, scoreColumns: 0 }
+  return byIndex(classes, graph.argMax(weighted(graph, each, weights)))
 }
 
 const valuesOf = (estimator: Estimator, result: Result): string =>
@@ -65,10 +58,13 @@ const valuesOf = (estimator: Estimator, result: Result): string =>
     ? result.values
     : estimator.refuse('it consists of something that is not a regressor of one value.')
 
+/** Converts members that are regressors of one value. */
+const regressors = (estimator: Estimator, x: Table, graph: TableGraph, convert: Converter): string[] =>
+  estimator.estimators('estimators_').map((member) => valuesOf(estimator, convert(member, x, graph, convert)))
+
 export const votingRegressor: Converter = (estimator, x, graph, convert) => {
-  const members = estimator.estimators('estimators_')
-  const values = members.map((member) => valuesOf(estimator, convert(member, x, graph, convert)))
-  return valuesResult(weighted(graph, values, weightsOf(estimator, members.length)), 1)
+  const values = regressors(estimator, x, graph, convert)
+  return valuesResult(weighted(graph, values, weightsOf(estimator, values.length)), 1)
 }
 
 /** Converts the members of a bagging estimator, each with its own columns. */
@@ -81,11 +77,11 @@ const bagged = (estimator: Estimator, x: Table, graph: TableGraph, convert: Conv
 }
 
 export const baggingClassifier: Converter = (estimator, x, graph, convert) => {
-  const classes = classesOf(estimator)
+  const { classes, count } = classesOf(estimator)
   const each = bagged(estimator, x, graph, convert).map((result) => {
     const own = classResult(estimator, result)
-    const isVoting = own.probabilities === null && labelCount(own.classes) === labelCount(classes)
-    return isVoting ? votes(graph, own.index, labelCount(classes)) : requireProbabilities(estimator, own, classes)
+    const isVoting = own.probabilities === null && labelCount(own.classes) === count
+    return isVoting ? votes(graph, own.index, count) : requireProbabilities(estimator, own, classes)
   })
   return byProbability(graph, classes, weighted(graph, each))
 }
@@ -97,14 +93,12 @@ export const baggingRegressor: Converter = (estimator, x, graph, convert) => {
 
 /** The mean of calibrated classifiers. Source: sklearn/calibration.py, _CalibratedClassifier. */
 export const calibratedClassifier: Converter = (estimator, x, graph, convert) => {
-  const classes = classesOf(estimator)
-  const count = labelCount(classes)
+  const { classes, count } = classesOf(estimator)
   const each = estimator.estimators('calibrated_classifiers_').map((member) => {
     const inner = member.estimator(member.has('estimator') ? 'estimator' : 'base_estimator')
     const result = classResult(estimator, convert(inner, x, graph, convert))
-    const positive = () => graph.gather(requireProbabilities(estimator, result, classes), [1])
-    const columns =
-      count === 2 ? (result.scores ?? positive()) : (result.scores ?? requireProbabilities(estimator, result, classes))
+    const probabilities = () => requireProbabilities(estimator, result, classes)
+    const columns = result.scores ?? (count === 2 ? graph.gather(probabilities(), [1]) : probabilities())
     const calibrators = member.estimators('calibrators')
     const known = ['_SigmoidCalibration', 'IsotonicRegression']
     if (!calibrators.every(({ type }) => known.includes(type)) || calibrators.length !== (count === 2 ? 1 : count))
@@ -122,45 +116,39 @@ export const calibratedClassifier: Converter = (estimator, x, graph, convert) =>
   return byProbability(graph, classes, weighted(graph, each))
 }
 
+/** The score of the second class, or its probability: [batch, 1]. */
+const scoreOf = (estimator: Estimator, { scores, probabilities }: ClassesResult, graph: TableGraph): string =>
+  scores ?? graph.gather(probabilities ?? estimator.refuse('a member has no scores.'), [1])
+
 export const oneVersusRest: Converter = (estimator, x, graph, convert) => {
-  const classes = classesOf(estimator)
-  const members = estimator.estimators('estimators_')
-  const results = members.map((member) => classResult(estimator, convert(member, x, graph, convert)))
-  if (labelCount(classes) !== Math.max(2, members.length))
-    estimator.refuse('several labels per row cannot be converted.')
-  const columns = results.map(
-    ({ scores, probabilities }) =>
-      scores ?? graph.gather(probabilities ?? estimator.refuse('a member has no scores.'), [1]),
-  )
-  const scores = graph.concat(columns)
+  const { classes, count } = classesOf(estimator)
+  const results = classifiers(estimator, x, graph, convert)
+  if (count !== Math.max(2, results.length)) estimator.refuse('several labels per row cannot be converted.')
+  const scores = graph.concat(results.map((result) => scoreOf(estimator, result, graph)))
   if (results.some(({ probabilities }) => probabilities === null)) return byScores(graph, classes, scores, null)
   const each = graph.concat(results.map(({ probabilities }) => graph.gather(probabilities!, [1])))
-  if (members.length === 1) return byProbability(graph, classes, graph.twoClasses(each))
+  if (results.length === 1) return byProbability(graph, classes, graph.twoClasses(each))
   return {
     ...byProbability(graph, classes, graph.divide(each, graph.sum(each, 1))),
-    index: graph.argMax(columns.length > 0 ? scores : each),
+    index: graph.argMax(scores),
   }
 }
 
 /** One classifier for each pair of classes; votes and scores are summed. Source: OneVsOneClassifier. */
 export const oneVersusOne: Converter = (estimator, x, graph, convert) => {
-  const classes = classesOf(estimator)
-  const count = labelCount(classes)
+  const { classes, count } = classesOf(estimator)
   if (estimator.has('pairwise_indices_')) estimator.refuse('precomputed kernels cannot be converted.')
-  const members = estimator.estimators('estimators_')
-  if (members.length !== pairsOf(count).length)
+  if (estimator.estimators('estimators_').length !== pairsOf(count).length)
     estimator.refuse('it does not have a classifier for each pair of classes.')
-  const results = members.map((member) => classResult(estimator, convert(member, x, graph, convert)))
-  const decisions = results.map(({ scores, probabilities }) =>
-    graph.emit('Neg', [scores ?? graph.gather(probabilities ?? estimator.refuse('a member has no scores.'), [1])]),
-  )
+  const results = classifiers(estimator, x, graph, convert)
+  const decisions = results.map((result) => graph.emit('Neg', [scoreOf(estimator, result, graph)]))
   const first = results.map(({ index }) => graph.gather(votes(graph, index, 2), [0]))
   const wins = votesOf(graph, graph.concat(first), count)
   const scores = pairScores(graph, graph.concat(decisions), wins, count)
   if (count > 2) return byScores(graph, classes, scores, null)
   // Two classes have the second one's score, which has the vote in it.
   const second = graph.gather(scores, [1])
-  return { kind: 'classes', classes, index: results[0]!.index, probabilities: null, scores: second, scoreColumns: 1 }
+  return byIndex(classes, results[0]!.index, second, 1)
 }
 
 /** The predictions of a stack's members as columns. Source: sklearn/ensemble/_stacking.py, _concatenate_predictions. */
@@ -193,16 +181,15 @@ export const stackingRegressor: Converter = (estimator, x, graph, convert) => {
 
 /** The final classifier was fitted to class indices. */
 export const stackingClassifier: Converter = (estimator, x, graph, convert) => {
-  const classes = classesOf(estimator)
+  const { classes, count } = classesOf(estimator)
   const result = classResult(estimator, stacked(estimator, x, graph, convert))
-  return labelCount(result.classes) === labelCount(classes)
+  return labelCount(result.classes) === count
     ? { ...result, classes }
     : estimator.refuse('its final classifier does not know all classes.')
 }
 
 export const multiOutputRegressor: Converter = (estimator, x, graph, convert) => {
-  const members = estimator.estimators('estimators_')
-  const each = members.map((member) => valuesOf(estimator, convert(member, x, graph, convert)))
+  const each = regressors(estimator, x, graph, convert)
   return valuesResult(graph.concat(each), each.length)
 }
 
@@ -216,13 +203,8 @@ export const regressorChain: Converter = (estimator, x, graph, convert) => {
     const own = graph.table(all, 'f64', x.columns + each.length)
     each.push(valuesOf(estimator, convert(member, own, graph, convert)))
   }
-  return valuesResult(
-    graph.gather(
-      graph.concat(each),
-      [...each.keys()].map((at) => order.indexOf(at)),
-    ),
-    each.length,
-  )
+  const places = [...each.keys()].map((at) => order.indexOf(at))
+  return valuesResult(graph.gather(graph.concat(each), places), each.length)
 }
 
 /** The inverse of a scaler: x · factor + offset. */

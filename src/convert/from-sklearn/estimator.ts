@@ -39,13 +39,11 @@ const INNER = ['best_estimator_', 'estimator_', 'base_estimator_', 'regressor_',
 export class Estimator {
   /** The class name without modules. */
   readonly type: string
-  readonly #object: PickledObject
-  readonly #reading: Reading
+  readonly reading: Reading
   readonly #attributes: ReadonlyMap<PickleValue, PickleValue>
 
   constructor(object: PickledObject, reading: Reading) {
-    this.#object = object
-    this.#reading = reading
+    this.reading = reading
     this.type = object.type.split('.').at(-1)!
     this.#attributes = object.state instanceof Map ? object.state : new Map()
   }
@@ -55,14 +53,6 @@ export class Estimator {
     if (!isObject(value))
       throw badRequest(`${what} is not an estimator of scikit-learn. Save the fitted estimator alone.`)
     return new Estimator(value, reading)
-  }
-
-  get reading(): Reading {
-    return this.#reading
-  }
-
-  get args(): readonly PickleValue[] {
-    return this.#object.args
   }
 
   refuse(reason: string): never {
@@ -96,8 +86,7 @@ export class Estimator {
 
   /** A numeric attribute: an array, a list, or a single number. */
   numbers(name: string): Numbers {
-    const value = this.get(name)
-    return this.asNumbers(value, name)
+    return this.asNumbers(this.get(name), name)
   }
 
   /** A matrix with this many columns (a vector is one row, unless columns is 1). */
@@ -123,11 +112,11 @@ export class Estimator {
     if (Array.isArray(value) && value.every((item) => typeof item === 'number'))
       return { shape: [value.length], data: value as number[] }
     if (isObject(value) && /^scipy\.sparse\..*csr_(matrix|array)$/.test(value.type))
-      return new Estimator(value, this.#reading).#dense()
+      return new Estimator(value, this.reading).#dense()
     if (!isArray(value)) this.refuse(`the attribute ${name} is not an array. Is it fitted?`)
     this.spend(value.shape.reduce((product, size) => product * size, 1))
-    if (value.bytes !== null) return { shape: value.shape, data: readArrayNumbers(this.#reading.file.source, value) }
-    const data = value.items.map(Number)
+    const isStored = value.bytes !== null
+    const data = isStored ? readArrayNumbers(this.reading.file.source, value) : value.items.map(Number)
     return { shape: value.shape, data }
   }
 
@@ -147,7 +136,7 @@ export class Estimator {
   /** A field of a record array. */
   field(array: NumpyArray, name: string): ArrayLike<number> {
     this.spend(array.shape.reduce((product, size) => product * size, 1))
-    return readArrayField(this.#reading.file.source, array, name)
+    return readArrayField(this.reading.file.source, array, name)
   }
 
   hasField(array: NumpyArray, name: string): boolean {
@@ -167,7 +156,7 @@ export class Estimator {
     if (!isArray(value) || value.shape.length !== 1) this.refuse(`${name} is not a list of labels.`)
     this.spend(value.shape[0]!)
     if (value.type?.type === 'U' || value.type?.type === 'S')
-      return { texts: readArrayTexts(this.#reading.file.source, value), missing: null }
+      return { texts: readArrayTexts(this.reading.file.source, value), missing: null }
     const { items } = value
     const isMissing = (item: PickleValue) => item === null || Number.isNaN(item)
     if (value.bytes === null && items.some((item) => typeof item === 'string')) {
@@ -185,7 +174,7 @@ export class Estimator {
   }
 
   estimator(name: string): Estimator {
-    return Estimator.of(this.get(name) ?? undefined, this.#reading, `${this.type}.${name}`)
+    return Estimator.of(this.get(name) ?? undefined, this.reading, `${this.type}.${name}`)
   }
 
   /** The items of a list, tuple, or object array. */
@@ -198,7 +187,7 @@ export class Estimator {
   }
 
   estimators(name: string): Estimator[] {
-    const list = this.list(name).map((item) => Estimator.of(item, this.#reading, `A member of ${this.type}.${name}`))
+    const list = this.list(name).map((item) => Estimator.of(item, this.reading, `A member of ${this.type}.${name}`))
     return list.length > 0 ? list : this.refuse(`${name} is empty. Is it fitted?`)
   }
 
@@ -228,7 +217,7 @@ export class Estimator {
     const steps = list === undefined ? [] : this.list(list).map((step) => (Array.isArray(step) ? step[1] : step))
     const all = (list === undefined ? INNER.map((name) => this.get(name)) : steps).filter(isObject)
     const used = list === undefined || list === 'steps' ? all.slice(0, 1) : all
-    return used.map((own) => new Estimator(own, this.#reading))
+    return used.map((own) => new Estimator(own, this.reading))
   }
 
   /** The scikit-learn version that saved it: 1.2 is 1.02, 0 if unknown. */
@@ -239,8 +228,8 @@ export class Estimator {
 
   /** Counts numbers read and created, to limit files that reference the same data repeatedly. */
   spend(count: number): void {
-    this.#reading.numbersLeft -= count
-    if (!(this.#reading.numbersLeft >= 0))
+    this.reading.numbersLeft -= count
+    if (!(this.reading.numbersLeft >= 0))
       this.refuse(`the model has more than ${MAX_NUMBERS} numbers, which is too large to convert.`)
   }
 }

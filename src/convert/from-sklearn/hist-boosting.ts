@@ -70,5 +70,5 @@ export const histRegressor: Converter = (estimator, x, graph, convert) => {
 
 export const histClassifier: Converter = (estimator, x, graph, convert) => {
   const { margins, outputs } = boosted(estimator, x, graph, convert)
-  return byProbability(graph, classesOf(estimator), byMargins(graph, margins, outputs))
+  return byProbability(graph, classesOf(estimator).classes, byMargins(graph, margins, outputs))
 }

@@ -1,27 +1,14 @@
 import { ownEntry } from '../../domain/own-entry.ts'
 import type { Estimator } from './estimator.ts'
-import { labelCount } from './estimator.ts'
-import { byProbability, byScores, type Converter, classesOf, valuesResult } from './result.ts'
+import { byProbability, byScores, type Converter, classesOf, type ValuesResult, valuesResult } from './result.ts'
 import type { Table, TableGraph } from './table.ts'
 
 /** X · coefᵀ + intercept: [batch, rows of coef_]. */
-const linear = (estimator: Estimator, x: Table, graph: TableGraph): { name: string; outputs: number } => {
+export const linearRegressor = (estimator: Estimator, x: Table, graph: TableGraph): ValuesResult => {
   const { rows, data } = estimator.matrix('coef_', x.columns)
-  const input = graph.as(x, 'f64')
   // Partial least squares centers its input.
-  const mean = () => graph.vector(estimator.vector('_x_mean', x.columns), 'mean')
-  const product = graph.timesTransposed(
-    estimator.has('_x_mean') ? graph.subtract(input, mean()) : input,
-    rows,
-    x.columns,
-    data,
-  )
-  return { name: graph.add(product, graph.vector(estimator.vector('intercept_', rows), 'intercept')), outputs: rows }
-}
-
-export const linearRegressor: Converter = (estimator, x, graph) => {
-  const { name, outputs } = linear(estimator, x, graph)
-  return valuesResult(name, outputs)
+  const product = graph.timesTransposed(graph.centered(estimator, x, '_x_mean'), rows, x.columns, data)
+  return valuesResult(graph.add(product, graph.vector(estimator.vector('intercept_', rows), 'intercept')), rows)
 }
 
 /** Generalized linear models with a logarithmic link. */
@@ -29,8 +16,8 @@ export const logLinearRegressor: Converter = (estimator, x, graph) => {
   const link = estimator.text('link', 'auto')
   const isLog =
     estimator.type !== 'TweedieRegressor' || link === 'log' || (link === 'auto' && estimator.number('power') > 0)
-  const { name, outputs } = linear(estimator, x, graph)
-  return valuesResult(isLog ? graph.emit('Exp', [name]) : name, outputs)
+  const { values, columns } = linearRegressor(estimator, x, graph)
+  return valuesResult(isLog ? graph.emit('Exp', [values]) : values, columns)
 }
 
 /** One-versus-rest probabilities, normalized; rows that are all zero get equal ones. */
@@ -64,22 +51,20 @@ const isOneVersusRest = (estimator: Estimator, classes: number): boolean => {
 }
 
 export const logisticRegression: Converter = (estimator, x, graph) => {
-  const classes = classesOf(estimator)
-  const count = labelCount(classes)
-  const { name } = linear(estimator, x, graph)
-  if (isOneVersusRest(estimator, count)) return byScores(graph, classes, name, sigmoids(graph, name, count))
-  const scores = count === 2 ? graph.concat([graph.emit('Neg', [name]), name]) : name
-  return { ...byScores(graph, classes, name, graph.softmax(scores)) }
+  const { classes, count } = classesOf(estimator)
+  const scores = linearRegressor(estimator, x, graph).values
+  if (isOneVersusRest(estimator, count)) return byScores(graph, classes, scores, sigmoids(graph, scores, count))
+  const each = count === 2 ? graph.concat([graph.emit('Neg', [scores]), scores]) : scores
+  return byScores(graph, classes, scores, graph.softmax(each))
 }
 
 /** Classifiers with a linear `decision_function` and no probabilities. */
 export const linearClassifier: Converter = (estimator, x, graph) =>
-  byScores(graph, classesOf(estimator), linear(estimator, x, graph).name, null)
+  byScores(graph, classesOf(estimator).classes, linearRegressor(estimator, x, graph).values, null)
 
 export const sgdClassifier: Converter = (estimator, x, graph) => {
-  const classes = classesOf(estimator)
-  const count = labelCount(classes)
-  const scores = linear(estimator, x, graph).name
+  const { classes, count } = classesOf(estimator)
+  const scores = linearRegressor(estimator, x, graph).values
   const loss = estimator.text('loss')
   if (loss === 'log_loss' || loss === 'log') return byScores(graph, classes, scores, sigmoids(graph, scores, count))
   if (loss !== 'modified_huber') return byScores(graph, classes, scores, null)
@@ -96,17 +81,14 @@ const discriminants = (estimator: Estimator, x: Table, graph: TableGraph): Table
   if (rows !== x.columns)
     estimator.refuse(`scalings_ of shape [${shape.join(', ')}] does not fit ${x.columns} columns.`)
   const scalings = Array.from({ length: rows * count }, (_, at) => data[Math.floor(at / count) * all + (at % count)]!)
-  const input = graph.as(x, 'f64')
-  const mean = () => graph.vector(estimator.vector('xbar_', x.columns), 'mean')
-  const centered = estimator.has('xbar_') ? graph.subtract(input, mean()) : input
+  const centered = graph.centered(estimator, x, 'xbar_')
   return graph.table(graph.emit('MatMul', [centered, graph.matrix(rows, count, scalings)]), 'f64', count)
 }
 
 export const linearDiscriminant: Converter = (estimator, x, graph) => {
-  const classes = classesOf(estimator)
-  const scores = linear(estimator, x, graph).name
-  const isBinary = labelCount(classes) === 2
-  const result = byScores(graph, classes, scores, isBinary ? sigmoids(graph, scores, 2) : graph.softmax(scores))
+  const { classes, count } = classesOf(estimator)
+  const scores = linearRegressor(estimator, x, graph).values
+  const result = byScores(graph, classes, scores, count === 2 ? sigmoids(graph, scores, 2) : graph.softmax(scores))
   return { ...result, transform: () => discriminants(estimator, x, graph) }
 }
 
@@ -119,7 +101,7 @@ const ACTIVATIONS: Readonly<Record<string, (graph: TableGraph, x: string) => str
   exp: (graph, x) => graph.emit('Exp', [x]),
 }
 
-const layers = (estimator: Estimator, x: Table, graph: TableGraph): { name: string; outputs: number } => {
+export const mlpRegressor = (estimator: Estimator, x: Table, graph: TableGraph): ValuesResult => {
   const coefs = estimator.list('coefs_')
   const intercepts = estimator.list('intercepts_')
   let name = graph.as(x, 'f64')
@@ -137,19 +119,13 @@ const layers = (estimator: Estimator, x: Table, graph: TableGraph): { name: stri
     name = activate(graph, graph.add(product, graph.vector(bias.data, 'intercept')))
     inputs = outputs
   }
-  return { name, outputs: inputs }
-}
-
-export const mlpRegressor: Converter = (estimator, x, graph) => {
-  const { name, outputs } = layers(estimator, x, graph)
-  return valuesResult(name, outputs)
+  return valuesResult(name, inputs)
 }
 
 export const mlpClassifier: Converter = (estimator, x, graph) => {
-  const classes = classesOf(estimator)
-  const { name, outputs } = layers(estimator, x, graph)
-  if (outputs === labelCount(classes) && estimator.text('out_activation_') === 'softmax')
-    return byProbability(graph, classes, name)
-  if (outputs !== 1 || labelCount(classes) !== 2) estimator.refuse('several labels per row cannot be converted.')
-  return byProbability(graph, classes, graph.twoClasses(name))
+  const { classes, count } = classesOf(estimator)
+  const { values, columns } = mlpRegressor(estimator, x, graph)
+  if (columns === count && estimator.text('out_activation_') === 'softmax') return byProbability(graph, classes, values)
+  if (columns !== 1 || count !== 2) estimator.refuse('several labels per row cannot be converted.')
+  return byProbability(graph, classes, graph.twoClasses(values))
 }

@@ -36,7 +36,7 @@ export const minMaxScaler: Converter = (estimator, x, graph) => {
     (name: string) => graph.add(name, constant('min_')),
   ]
   if (estimator.flag('clip')) {
-    const range = estimator.asNumbers(estimator.get('feature_range'), 'feature_range').data
+    const range = estimator.numbers('feature_range').data
     steps.push((name) => graph.clipped(name, range[0]!, range[1]!))
   }
   return { kind: 'table', table: graph.inPlace(x, steps) }
@@ -52,32 +52,25 @@ export const normed = (estimator: Estimator, input: string, graph: TableGraph): 
     max: () => graph.emit('ReduceMax', [absolute, graph.integers([1])], { keepdims: int(1) }),
   }
   const kind = estimator.text('norm')
-  const norm = Object.hasOwn(norms, kind)
-    ? ownEntry(norms, kind)!()
-    : estimator.refuse(`the norm '${kind}' cannot be converted.`)
-  const isZero = graph.emit('Equal', [norm, graph.scalar(0)])
-  const divisor = graph.emit('Where', [isZero, graph.scalar(1), norm])
-  return graph.divide(input, divisor)
+  const norm = ownEntry(norms, kind) ?? estimator.refuse(`the norm '${kind}' cannot be converted.`)
+  return graph.divide(input, graph.nonzero(norm()))
 }
 
 export const normalizer: Converter = (estimator, x, graph) =>
   tableResult(graph, normed(estimator, graph.as(x, 'f64'), graph), x.columns)
 
 export const binarizer: Converter = (estimator, x, graph) => {
-  const above = graph.emit('Greater', [graph.as(x, 'f64'), graph.scalar(estimator.number('threshold'))])
+  const above = graph.over(graph.as(x, 'f64'), estimator.number('threshold'))
   return tableResult(graph, graph.indicator(above), x.columns)
 }
 
 /** PCA and similar; not all have a mean. Whitened components are divided by their standard deviation. */
 export const components: Converter = (estimator, x, graph) => {
   const { rows, data } = estimator.matrix('components_', x.columns)
-  let name = graph.as(x, 'f64')
-  if (estimator.has('mean_')) name = graph.subtract(name, graph.vector(estimator.vector('mean_', x.columns), 'mean'))
-  name = graph.timesTransposed(name, rows, x.columns, data)
+  let name = graph.timesTransposed(graph.centered(estimator, x, 'mean_'), rows, x.columns, data)
   if (estimator.flag('whiten') && estimator.type !== 'FastICA') {
-    const deviations = estimator
-      .vector('explained_variance_', rows)
-      .map((value) => Math.max(Math.sqrt(value), 2 ** -52))
+    const variances = estimator.vector('explained_variance_', rows)
+    const deviations = variances.map((value) => Math.max(Math.sqrt(value), 2 ** -52))
     name = graph.divide(name, graph.vector(deviations, 'deviations'))
   }
   return tableResult(graph, name, rows)
@@ -91,10 +84,8 @@ export const simpleImputer: Converter = (estimator, x, graph) => {
     (at) => estimator.flag('keep_empty_features') || !Number.isNaN(statistics[at]),
   )
   if (kept.length === 0) estimator.refuse('all columns were empty when it was fitted.')
-  const fill = graph.vector(
-    kept.map((at) => (Number.isNaN(statistics[at]) ? 0 : statistics[at]!)),
-    'statistics',
-  )
+  const values = kept.map((at) => (Number.isNaN(statistics[at]) ? 0 : statistics[at]!))
+  const fill = graph.vector(values, 'statistics')
   const filled = (input: string) => graph.emit('Where', [missing(estimator, graph, input), fill, input])
   const table = graph.inPlace(graph.select(x, kept), [filled])
   if (!estimator.flag('add_indicator')) return { kind: 'table', table }
@@ -168,18 +159,12 @@ export const polynomialFeatures: Converter = (estimator, x, graph) => {
   const pads = graph.builder.constant('pads', tensorOf('i64', [4], [0, 0, 0, 1]))
   const one = graph.builder.constant('one', scalarOf('f64', 1))
   const input = graph.emit('Pad', [graph.as(x, 'f64'), pads, one])
-  let name = graph.gather(
-    input,
-    lists.map((list) => list[0] ?? x.columns),
-  )
-  for (let factor = 1; factor < highest; factor++)
-    name = graph.multiply(
-      name,
-      graph.gather(
-        input,
-        lists.map((list) => list[factor] ?? x.columns),
-      ),
-    )
+  const factors = (at: number): string => {
+    const columns = lists.map((list) => list[at] ?? x.columns)
+    return graph.gather(input, columns)
+  }
+  let name = factors(0)
+  for (let at = 1; at < highest; at++) name = graph.multiply(name, factors(at))
   return tableResult(graph, name, lists.length)
 }
 
@@ -187,23 +172,9 @@ export const polynomialFeatures: Converter = (estimator, x, graph) => {
 const FUNCTIONS: Readonly<Record<string, (graph: TableGraph, x: string) => string>> = {
   ...Object.fromEntries(
     Object.entries({
-      log: 'Log',
-      exp: 'Exp',
-      sqrt: 'Sqrt',
-      abs: 'Abs',
-      absolute: 'Abs',
-      fabs: 'Abs',
-      negative: 'Neg',
-      reciprocal: 'Reciprocal',
-      sign: 'Sign',
-      floor: 'Floor',
-      ceil: 'Ceil',
-      round: 'Round',
-      rint: 'Round',
-      sin: 'Sin',
-      cos: 'Cos',
-      tanh: 'Tanh',
-      expit: 'Sigmoid',
+      ...{ log: 'Log', exp: 'Exp', sqrt: 'Sqrt', abs: 'Abs', absolute: 'Abs', fabs: 'Abs', negative: 'Neg' },
+      ...{ reciprocal: 'Reciprocal', sign: 'Sign', floor: 'Floor', ceil: 'Ceil', round: 'Round', rint: 'Round' },
+      ...{ sin: 'Sin', cos: 'Cos', tanh: 'Tanh', expit: 'Sigmoid' },
     }).map(([name, type]) => [name, (graph: TableGraph, x: string) => graph.emit(type, [x])]),
   ),
   square: (graph, x) => graph.multiply(x, x),
@@ -223,11 +194,12 @@ export const applied = (estimator: Estimator, attribute: string, x: string, grap
   if (value === null) return x
   const name = nameOf(value).split('.').at(-1)!
   const options = estimator.get(attribute === 'func' ? 'kw_args' : 'inv_kw_args')
-  if (!Object.hasOwn(FUNCTIONS, name) || (options instanceof Map && options.size > 0))
+  const apply = ownEntry(FUNCTIONS, name)
+  if (apply === undefined || (options instanceof Map && options.size > 0))
     return estimator.refuse(
       `the code of its ${attribute} is not in the file. These numpy functions can be converted, without options: ${Object.keys(FUNCTIONS).join(', ')}.`,
     )
-  return ownEntry(FUNCTIONS, name)!(graph, x)
+  return apply(graph, x)
 }
 
 /** HistGradientBoosting passes numbers through a function that only checks them. */

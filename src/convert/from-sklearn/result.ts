@@ -21,6 +21,7 @@ export type Result =
       readonly transform?: () => Table
     }
 
+export type ValuesResult = Extract<Result, { kind: 'values' }>
 export type ClassesResult = Extract<Result, { kind: 'classes' }>
 
 /** Converts an estimator applied to the table `x`. `convert` converts its inner estimators. */
@@ -31,16 +32,20 @@ export const tableResult = (graph: TableGraph, name: string, columns: number): R
   table: graph.table(name, 'f64', columns),
 })
 
-export const valuesResult = (values: string, columns: number): Result => ({ kind: 'values', values, columns })
+export const valuesResult = (values: string, columns: number): ValuesResult => ({ kind: 'values', values, columns })
+
+/** The class of each row, without probabilities. */
+export const byIndex = (
+  classes: Labels,
+  index: string,
+  scores: string | null = null,
+  scoreColumns = 0,
+): ClassesResult => ({ kind: 'classes', classes, index, probabilities: null, scores, scoreColumns })
 
 /** Selects the most probable class. */
 export const byProbability = (graph: TableGraph, classes: Labels, probabilities: string): ClassesResult => ({
-  kind: 'classes',
-  classes,
-  index: graph.argMax(probabilities),
+  ...byIndex(classes, graph.argMax(probabilities)),
   probabilities,
-  scores: null,
-  scoreColumns: 0,
 })
 
 /** Selects the class by scores: a single one by its sign, several by the largest; with probabilities if there are any. */
@@ -51,13 +56,18 @@ export const byScores = (
   probabilities: string | null,
 ): ClassesResult => {
   const scoreColumns = labelCount(classes) === 2 ? 1 : labelCount(classes)
-  const positive = () => graph.flat(graph.castTo(graph.emit('Greater', [scores, graph.scalar(0)]), 'i64'))
-  const index = scoreColumns === 1 ? positive() : graph.argMax(scores)
-  return { kind: 'classes', classes, index, probabilities, scores, scoreColumns }
+  const index = scoreColumns === 1 ? indexOf(graph, graph.over(scores, 0)) : graph.argMax(scores)
+  return { ...byIndex(classes, index, scores, scoreColumns), probabilities }
+}
+
+/** 1 for inliers and -1 for outliers, with the decision function as `scores`. */
+export const inliers = (graph: TableGraph, scores: string, comparison: 'Greater' | 'GreaterOrEqual'): ClassesResult => {
+  const index = indexOf(graph, graph.emit(comparison, [scores, graph.scalar(0)]))
+  return byIndex({ numbers: [-1, 1] }, index, scores, 1)
 }
 
 /** The classes of a classifier with one output. */
-export const classesOf = (estimator: Estimator): Labels => {
+export const classesOf = (estimator: Estimator): { classes: Labels; count: number } => {
   if (Array.isArray(estimator.get('classes_'))) estimator.refuse('several outputs cannot be converted.')
   const name = ['_label_binarizer', 'label_binarizer_'].find((own) => estimator.has(own))
   const binarizer = name === undefined ? estimator : estimator.estimator(name)
@@ -65,17 +75,18 @@ export const classesOf = (estimator: Estimator): Labels => {
     estimator.refuse('several labels per row cannot be converted.')
   // Some classifiers, such as RidgeClassifier, take them from their label binarizer.
   const classes = (estimator.has('classes_') ? estimator : binarizer).labels('classes_')
-  return labelCount(classes) > 1 ? classes : estimator.refuse('it has only one class.')
+  const count = labelCount(classes)
+  return count > 1 ? { classes, count } : estimator.refuse('it has only one class.')
 }
 
 const labelOf = (graph: TableGraph, { classes, index }: ClassesResult) => {
-  if ('texts' in classes) {
-    const texts = graph.builder.constant('classes', stringTensorOf([classes.texts.length], classes.texts))
-    return { label: graph.emit('Gather', [texts, index], { axis: int(0) }), type: 'string' } as const
-  }
-  const type = classes.numbers.every(Number.isInteger) ? 'i64' : 'f32'
-  const numbers = graph.builder.constant('classes', tensorOf(type, [classes.numbers.length], classes.numbers))
-  return { label: graph.emit('Gather', [numbers, index], { axis: int(0) }), type } as const
+  const shape = [labelCount(classes)]
+  const labels =
+    'texts' in classes
+      ? stringTensorOf(shape, classes.texts)
+      : tensorOf(classes.numbers.every(Number.isInteger) ? 'i64' : 'f32', shape, classes.numbers)
+  const name = graph.builder.constant('classes', labels)
+  return { label: graph.emit('Gather', [name, index], { axis: int(0) }), type: labels.type }
 }
 
 /** Adds the graph's outputs: `label` with `probabilities` or `scores`, otherwise `variable`. */
@@ -105,7 +116,7 @@ export const addOutputs = (graph: TableGraph, result: Result, notes: string[]): 
 /** The share of each class in the votes of classifiers with these classes: [batch, classes]. */
 export const votes = (graph: TableGraph, index: string, count: number): string => {
   const column = graph.reshape(index, [-1, 1])
-  return graph.indicator(graph.emit('Equal', [column, graph.integers(Array.from({ length: count }, (_, at) => at))]))
+  return graph.indicator(graph.emit('Equal', [column, graph.integers([...Array(count).keys()])]))
 }
 
 /** Converts a boolean per row, [batch, 1], to the index of one of two classes. */

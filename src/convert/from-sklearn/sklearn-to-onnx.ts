@@ -117,11 +117,11 @@ const CONVERTERS = new Map(
 const MAX_DEPTH = 16
 const MAX_ESTIMATORS = 2000
 
-const converterFor = (estimator: Estimator): Converter => {
-  const converter = CONVERTERS.get(estimator.type)
+const converterFor = ({ type }: Estimator): Converter => {
+  const converter = CONVERTERS.get(type)
   if (converter !== undefined) return converter
   throw badRequest(
-    `${estimator.type} cannot be converted. Supported are linear models, support vector machines, MLPs, trees and ` +
+    `${type} cannot be converted. Supported are linear models, support vector machines, MLPs, trees and ` +
       'their ensembles, neighbors, naive Bayes, KMeans, PCA, scalers, encoders, imputers, and pipelines of these.',
   )
 }

@@ -2,8 +2,8 @@ import { graphBuilder } from '../onnx/graph-builder.ts'
 import { int } from '../onnx/model.ts'
 import { scalarOf, tensorOf } from '../onnx/tensors.ts'
 import { squaredDistances } from './distances.ts'
-import { type Estimator, labelCount } from './estimator.ts'
-import { byScores, type Converter, classesOf, indexOf, valuesResult } from './result.ts'
+import type { Estimator } from './estimator.ts'
+import { byIndex, byScores, type Converter, classesOf, inliers, valuesResult } from './result.ts'
 import { type Table, TableGraph } from './table.ts'
 
 /** The kernel values of rows and support vectors, [batch, vectors]. Source: libsvm, Kernel::k_function. */
@@ -45,11 +45,7 @@ const decision = (estimator: Estimator, x: Table, graph: TableGraph): string => 
 
 export const supportVectorRegressor: Converter = (estimator, x, graph) => valuesResult(decision(estimator, x, graph), 1)
 
-export const oneClassSvm: Converter = (estimator, x, graph) => {
-  const scores = decision(estimator, x, graph)
-  const index = indexOf(graph, graph.emit('Greater', [scores, graph.scalar(0)]))
-  return { kind: 'classes', classes: { numbers: [-1, 1] }, index, probabilities: null, scores, scoreColumns: 1 }
-}
+export const oneClassSvm: Converter = (estimator, x, graph) => inliers(graph, decision(estimator, x, graph), 'Greater')
 
 /** Pairs of classes (i, j), i < j, in libsvm's order. */
 export const pairsOf = (classes: number): [number, number][] =>
@@ -74,28 +70,32 @@ const pairDecisions = (estimator: Estimator, x: Table, graph: TableGraph, classe
   return graph.add(sum, graph.vector(estimator.vector('_intercept_', pairs.length)))
 }
 
-/** A matrix [pairs, classes] with the value of `entry` for each element. */
-const perPair = (
+/** Multiplies by a matrix [pairs, columns] with the value of `entry` for each element. */
+const timesPairs = (
   graph: TableGraph,
+  x: string,
   classes: number,
-  entry: (pair: readonly [number, number], own: number) => number,
+  entry: (pair: readonly [number, number], column: number) => number,
+  columns = classes,
 ): string => {
   const pairs = pairsOf(classes)
-  const values = pairs.flatMap((pair) => Array.from({ length: classes }, (_, own) => entry(pair, own)))
-  return graph.matrix(pairs.length, classes, values, 'pairs')
+  const values = pairs.flatMap((pair) => Array.from({ length: columns }, (_, column) => entry(pair, column)))
+  return graph.emit('MatMul', [x, graph.matrix(pairs.length, columns, values, 'pairs')])
 }
 
 /** The votes for each class, [batch, classes]; `first` is 1 where a pair votes for its first class. */
 export const votesOf = (graph: TableGraph, first: string, classes: number): string => {
   const second = graph.subtract(graph.scalar(1), first)
-  const forFirst = graph.emit('MatMul', [first, perPair(graph, classes, ([i], own) => Number(own === i))])
-  return graph.add(forFirst, graph.emit('MatMul', [second, perPair(graph, classes, ([, j], own) => Number(own === j))]))
+  const forFirst = timesPairs(graph, first, classes, ([i], own) => Number(own === i))
+  return graph.add(
+    forFirst,
+    timesPairs(graph, second, classes, ([, j], own) => Number(own === j)),
+  )
 }
 
 /** Votes with ties broken by the sums of decisions. Source: sklearn.utils.multiclass._ovr_decision_function. */
 export const pairScores = (graph: TableGraph, decisions: string, votes: string, classes: number): string => {
-  const signs = perPair(graph, classes, ([i, j], own) => Number(own === i) - Number(own === j))
-  const sums = graph.emit('MatMul', [decisions, signs])
+  const sums = timesPairs(graph, decisions, classes, ([i, j], own) => Number(own === i) - Number(own === j))
   const scale = graph.multiply(graph.add(graph.emit('Abs', [sums]), graph.scalar(1)), graph.scalar(3))
   return graph.add(votes, graph.divide(sums, scale))
 }
@@ -120,15 +120,11 @@ const couplingStep = (classes: number, q: string, rowsOfQ: readonly string[], di
     const change = graph.multiply(step, graph.add(graph.multiply(step, diagonal[t]!), graph.add(own, own)))
     total = graph.divide(graph.divide(graph.add(total, change), grown), grown)
     product = graph.divide(graph.add(product, graph.multiply(step, rowsOfQ[t]!)), grown)
-    const unit = graph.vector(
-      Array.from({ length: classes }, (_, at) => Number(at === t)),
-      'loop_unit',
-    )
-    next = graph.divide(graph.add(next, graph.multiply(step, unit)), grown)
+    const unit = Array.from({ length: classes }, (_, at) => Number(at === t))
+    next = graph.divide(graph.add(next, graph.multiply(step, graph.vector(unit, 'loop_unit'))), grown)
   }
-  const any = graph.emit('ReduceMax', [graph.flat(graph.castTo(goesOn, 'i64')), graph.integers([0])], {
-    keepdims: int(0),
-  })
+  const flags = graph.flat(graph.castTo(goesOn, 'i64'))
+  const any = graph.emit('ReduceMax', [flags, graph.integers([0])], { keepdims: int(0) })
   body.output('loop_goes_on', graph.castTo(any, 'bool'), 'bool', [])
   body.output('loop_next', graph.emit('Where', [goesOn, next, p]), 'f64', ['batch', classes])
   return body.build().graph
@@ -139,23 +135,15 @@ const couplingStep = (classes: number, q: string, rowsOfQ: readonly string[], di
  * multiclass_probability (Wu, Lin and Weng, 2004).
  */
 const coupled = (graph: TableGraph, pairs: string, classes: number): string => {
-  const to = (entry: (i: number, j: number, row: number, column: number) => boolean) =>
-    graph.matrix(
-      pairsOf(classes).length,
-      classes ** 2,
-      pairsOf(classes).flatMap(([i, j]) =>
-        Array.from({ length: classes ** 2 }, (_, at) => Number(entry(i, j, Math.floor(at / classes), at % classes))),
-      ),
-      'pairs',
-    )
-  const upper = graph.emit('MatMul', [pairs, to((i, j, row, column) => row === i && column === j)])
+  const cells = classes ** 2
+  const upper = timesPairs(graph, pairs, classes, ([i, j], cell) => Number(cell === i * classes + j), cells)
   const others = graph.subtract(graph.scalar(1), pairs)
-  const lower = graph.emit('MatMul', [others, to((i, j, row, column) => row === j && column === i)])
+  const lower = timesPairs(graph, others, classes, ([i, j], cell) => Number(cell === j * classes + i), cells)
   const shape = graph.integers([-1, classes, classes])
   const r = graph.emit('Reshape', [graph.add(upper, lower), shape])
-  const transposed = graph.emit('Transpose', [r], { perm: { kind: 'ints', value: [0, 2, 1] } })
+  const transposed = graph.transpose(r, [0, 2, 1])
   const sums = graph.sum(graph.multiply(r, r), 1)
-  const identity = Array.from({ length: classes ** 2 }, (_, at) => Number(at % (classes + 1) === 0))
+  const identity = Array.from({ length: cells }, (_, at) => Number(at % (classes + 1) === 0))
   const diagonal = graph.multiply(sums, graph.matrix(classes, classes, identity, 'identity'))
   const q = graph.subtract(diagonal, graph.multiply(r, transposed))
   const rows = Array.from({ length: classes }, (_, t) => graph.reshape(graph.gather(q, [t]), [-1, classes]))
@@ -184,23 +172,18 @@ const probabilitiesOf = (
 }
 
 export const supportVectorClassifier: Converter = (estimator, x, graph) => {
-  const classes = classesOf(estimator)
-  const count = labelCount(classes)
+  const { classes, count } = classesOf(estimator)
   if (count > 50) estimator.refuse('more than 50 classes cannot be converted.')
   const decisions = pairDecisions(estimator, x, graph, count)
   const probabilities = probabilitiesOf(estimator, graph, decisions, count)
   if (count === 2) return byScores(graph, classes, graph.emit('Neg', [decisions]), probabilities)
-  const first = graph.indicator(graph.emit('Greater', [decisions, graph.scalar(0)]))
+  const first = graph.indicator(graph.over(decisions, 0))
   const votes = votesOf(graph, first, count)
   const scores = pairScores(graph, decisions, votes, count)
   const isOvo = estimator.text('decision_function_shape', 'ovr') === 'ovo'
   const index = graph.argMax(estimator.flag('break_ties') && !isOvo ? scores : votes)
-  return {
-    kind: 'classes',
-    classes,
-    index,
-    probabilities,
-    scores: isOvo ? decisions : scores,
-    scoreColumns: isOvo ? pairsOf(count).length : count,
-  }
+  const result = isOvo
+    ? byIndex(classes, index, decisions, pairsOf(count).length)
+    : byIndex(classes, index, scores, count)
+  return { ...result, probabilities }
 }

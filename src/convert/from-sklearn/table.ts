@@ -2,6 +2,7 @@ import { OnnxEmitter } from '../onnx/emitter.ts'
 import type { GraphBuilder } from '../onnx/graph-builder.ts'
 import { int, ints, texts } from '../onnx/model.ts'
 import { scalarOf, tensorOf } from '../onnx/tensors.ts'
+import type { Estimator } from './estimator.ts'
 
 export type ColumnType = 'f32' | 'f64' | 'string'
 
@@ -11,6 +12,8 @@ export interface Table {
   readonly whole: { readonly name: string; readonly type: ColumnType } | null
   readonly each: readonly { readonly name: string; readonly type: ColumnType }[]
 }
+
+const partsOf = ({ whole, each }: Table): Table['each'] => (whole === null ? each : [whole])
 
 /**
  * Builds the arithmetic of estimators. As in scikit-learn, numbers are float64 internally and become float32 where it does
@@ -51,6 +54,11 @@ export class TableGraph extends OnnxEmitter {
   multiply = (a: string, b: string): string => this.emit('Mul', [a, b])
   divide = (a: string, b: string): string => this.emit('Div', [a, b])
 
+  /** Whether each element is greater than a number. */
+  over(x: string, limit: number): string {
+    return this.emit('Greater', [x, this.scalar(limit)])
+  }
+
   clipped(x: string, low: number, high: number): string {
     return this.emit('Max', [this.emit('Min', [x, this.scalar(high)]), this.scalar(low)])
   }
@@ -66,6 +74,12 @@ export class TableGraph extends OnnxEmitter {
   /** The sum along an axis, which keeps size 1 if `keep` is set. */
   sum(x: string, axis: number, keep = true): string {
     return this.emit('ReduceSum', [x, this.integers([axis])], { keepdims: int(keep ? 1 : 0) })
+  }
+
+  /** x, with 1 in place of 0, as a divisor. */
+  nonzero(x: string): string {
+    const isZero = this.emit('Equal', [x, this.scalar(0)])
+    return this.emit('Where', [isZero, this.scalar(1), x])
   }
 
   /** Reshapes [batch, 1] or [batch, 1, 1] to [batch]. */
@@ -114,17 +128,24 @@ export class TableGraph extends OnnxEmitter {
 
   /** The table as one value of this type, [batch, columns]. Leaves strings unchanged: they are checked when inputs are made. */
   as(table: Table, type: ColumnType): string {
-    const parts = table.whole === null ? table.each : [table.whole]
-    const wide = parts.map((part) =>
-      part.type === type || part.type === 'string' ? part.name : this.castTo(part.name, type),
+    return this.concat(
+      partsOf(table).map((part) =>
+        part.type === type || part.type === 'string' ? part.name : this.castTo(part.name, type),
+      ),
     )
-    return this.concat(wide)
+  }
+
+  /** The table minus an attribute of the estimator, or as it is if the estimator does not have it. */
+  centered(estimator: Estimator, table: Table, mean: string): string {
+    const input = this.as(table, 'f64')
+    return estimator.has(mean)
+      ? this.subtract(input, this.vector(estimator.vector(mean, table.columns), 'mean'))
+      : input
   }
 
   /** float32 if all columns are, as when NumPy concatenates them. */
   typeOf(table: Table): ColumnType {
-    const types = (table.whole === null ? table.each : [table.whole]).map(({ type }) => type)
-    return types.find((type) => type !== 'f32') ?? 'f32'
+    return partsOf(table).find(({ type }) => type !== 'f32')?.type ?? 'f32'
   }
 
   /**
@@ -138,7 +159,7 @@ export class TableGraph extends OnnxEmitter {
       const name = step(type === 'f32' ? this.castTo(whole.name, 'f64') : whole.name)
       whole = { name: type === 'f32' ? this.castTo(name, 'f32') : name, type }
     }
-    return { columns: table.columns, whole, each: [] }
+    return this.table(whole.name, type, table.columns)
   }
 
   /** The columns of these indices. */

@@ -8,8 +8,7 @@ import type { Table, TableGraph } from './table.ts'
 const WORDS = '(?u)\\b\\w\\w+\\b'
 
 const requirePlain = (estimator: Estimator): void => {
-  const isGiven = (name: string) => estimator.has(name)
-  const given = ['tokenizer', 'preprocessor', 'strip_accents'].find(isGiven)
+  const given = ['tokenizer', 'preprocessor', 'strip_accents'].find((name) => estimator.has(name))
   if (given !== undefined) estimator.refuse(`${given} cannot be converted. Fit it without.`)
   if (estimator.get('analyzer') !== 'word' || estimator.get('token_pattern') !== WORDS)
     estimator.refuse('only analyzer="word" with the default token_pattern can be converted.')
@@ -17,7 +16,7 @@ const requirePlain = (estimator: Estimator): void => {
 
 /** The n-grams of the vocabulary with their columns, grouped by number of words. */
 const gramsOf = (estimator: Estimator): { words: string[]; column: number }[][] => {
-  const [least = 1, most = 1] = Array.from(estimator.asNumbers(estimator.get('ngram_range'), 'ngram_range').data)
+  const [least = 1, most = 1] = Array.from(estimator.numbers('ngram_range').data)
   if (!(least >= 1 && most <= 8)) estimator.refuse('n-grams of more than 8 words cannot be converted.')
   if (most > 1 && estimator.has('stop_words')) estimator.refuse('stop_words together with n-grams cannot be converted.')
   const vocabulary = estimator.get('vocabulary_')
@@ -55,8 +54,7 @@ const counts = (estimator: Estimator, x: Table, graph: TableGraph): Table => {
     pool_strings: texts(all.flatMap((gram) => gram.words)),
   })
   const name = graph.castTo(found, 'f64')
-  const isThere = () => graph.indicator(graph.emit('Greater', [name, graph.scalar(0)]))
-  return graph.table(estimator.flag('binary') ? isThere() : name, 'f64', all.length)
+  return graph.table(estimator.flag('binary') ? graph.indicator(graph.over(name, 0)) : name, 'f64', all.length)
 }
 
 export const countVectorizer: Converter = (estimator, x, graph) => ({
@@ -68,7 +66,7 @@ export const countVectorizer: Converter = (estimator, x, graph) => ({
 export const inverseFrequencies: Converter = (estimator, x, graph) => {
   let name = graph.as(x, 'f64')
   if (estimator.flag('sublinear_tf')) {
-    const isThere = graph.emit('Greater', [name, graph.scalar(0)])
+    const isThere = graph.over(name, 0)
     const logarithm = graph.emit('Log', [graph.emit('Where', [isThere, name, graph.scalar(1)])])
     name = graph.emit('Where', [isThere, graph.add(logarithm, graph.scalar(1)), name])
   }

@@ -1,5 +1,5 @@
 import { floatAtMost, TreeEnsemble, type TreeNode } from '../onnx/tree-ensemble.ts'
-import { type Estimator, labelCount } from './estimator.ts'
+import type { Estimator } from './estimator.ts'
 import { byProbability, type Converter, classesOf, valuesResult } from './result.ts'
 import type { Table, TableGraph } from './table.ts'
 
@@ -90,9 +90,8 @@ export const treesOf = (estimator: Estimator): Estimator[] =>
 
 /** A decision tree or the mean of a forest (random forests and extra trees). */
 export const treeClassifier: Converter = (estimator, x, graph) => {
-  const classes = classesOf(estimator)
-  const probabilities = meanOf(treesOf(estimator), x, graph, labelCount(classes), asProbabilities)
-  return byProbability(graph, classes, probabilities)
+  const { classes, count } = classesOf(estimator)
+  return byProbability(graph, classes, meanOf(treesOf(estimator), x, graph, count, asProbabilities))
 }
 
 export const treeRegressor: Converter = (estimator, x, graph) => {
@@ -133,8 +132,8 @@ export const gradientBoostingRegressor: Converter = (estimator, x, graph) =>
   valuesResult(boosted(estimator, x, graph, 1), 1)
 
 export const gradientBoostingClassifier: Converter = (estimator, x, graph) => {
-  const classes = classesOf(estimator)
-  const outputs = labelCount(classes) === 2 ? 1 : labelCount(classes)
+  const { classes, count } = classesOf(estimator)
+  const outputs = count === 2 ? 1 : count
   const margins = boosted(estimator, x, graph, outputs)
   const isExponential = estimator.text('loss') === 'exponential'
   const scaled = isExponential ? graph.multiply(margins, graph.scalar(2)) : margins

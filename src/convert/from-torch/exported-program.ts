@@ -18,13 +18,13 @@ export type Argument =
   | { readonly kind: 'none' }
   | { readonly kind: 'tensor'; readonly name: string }
   | { readonly kind: 'tensors'; readonly names: readonly (string | null)[] }
-  | { readonly kind: 'sizes'; readonly list: boolean; readonly values: readonly SizeArgument[] }
-  | { readonly kind: 'numbers'; readonly list: boolean; readonly values: readonly number[] }
+  | { readonly kind: 'sizes'; readonly values: readonly SizeArgument[] }
+  | { readonly kind: 'numbers'; readonly values: readonly number[] }
   | { readonly kind: 'flag'; readonly value: boolean }
   | { readonly kind: 'text'; readonly value: string }
   | { readonly kind: 'type'; readonly value: DType }
   | { readonly kind: 'graph'; readonly graph: TorchGraph }
-  | { readonly kind: 'other'; readonly what: string }
+  | { readonly kind: 'other' }
 
 export interface TorchNode {
   /** `torch.ops.aten.relu.default` */
@@ -50,7 +50,7 @@ export interface TorchProgram {
   readonly isDecomposed: boolean
   /** The role of each graph input. */
   readonly inputs: readonly {
-    readonly kind: 'user' | 'parameter' | 'buffer' | 'constant' | 'other'
+    readonly kind: 'user' | 'weight' | 'other'
     readonly name: string
     /** The name in the state dict; empty for user inputs. */
     readonly path: string

@@ -3,7 +3,7 @@ import { ints } from '../onnx/model.ts'
 import type { Argument, TorchNode } from './exported-program.ts'
 import { Lowering } from './lowering.ts'
 import { labelOf, operatorOf, type Scope } from './node-arguments.ts'
-import { scatterSlice } from './operators/scattering.ts'
+import { scatterBounds, scatterIndex, scatterSlice } from './operators/scattering.ts'
 
 /**
  * Computes the base of a view from the view's new elements; null if that is impossible. `at` is the result number of a view
@@ -16,22 +16,15 @@ const reshaped: WriteBack = (node, elements, at) =>
   node.isContiguous() ? node.reshapeTo(elements, node.result(at).shape, node.shape()) : null
 
 const permuted: WriteBack = (node, elements) => {
-  const order = node.numbers('dims').map((axis) => node.fromFront(axis, node.shape().length))
+  const order = node.axes('dims')
   return node.emit('Transpose', [elements], { perm: ints(order.map((_, axis) => order.indexOf(axis))) })
 }
 
-const axisOf = (node: Lowering): number => node.axis('dim', node.shape().length, 0)
+const axisOf = (node: Lowering): number => node.axis('dim', 0)
 
 const selected: WriteBack = (node, elements, at) => {
   const index = node.has('index') ? node.number('index') : at
-  const axis = axisOf(node)
-  return scatterSlice(node, node.unsqueeze(elements, [axis]), axis, index, index === -1 ? undefined : index + 1)
-}
-
-const sliced: WriteBack = (node, elements) => {
-  const bound = (name: string) => (node.has(name) ? node.number(name) : undefined)
-  const end = node.has('length') ? node.number('start') + node.number('length') : bound('end')
-  return scatterSlice(node, elements, axisOf(node), bound('start'), end, node.number('step', 1))
+  return scatterIndex(node, elements, axisOf(node), index)
 }
 
 const part: WriteBack = (node, elements, at) => {
@@ -49,7 +42,7 @@ const VIEWS: ReadonlyMap<string, WriteBack> = new Map([
   ...all('contiguous flatten reshape reshape_as squeeze unflatten unsqueeze view view_as', reshaped),
   ...all('chunk split split_with_sizes tensor_split', part),
   ...all('select unbind', selected),
-  ...all('slice narrow', sliced),
+  ...all('slice narrow', scatterBounds),
   ...all('permute', permuted),
   ...all('transpose swapaxes swapdims t mT numpy_T', (_, elements, __, again) => again(elements)),
   ...all('broadcast_to diagonal expand expand_as movedim moveaxis unfold', () => null),

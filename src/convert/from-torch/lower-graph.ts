@@ -1,6 +1,4 @@
 import { badRequest } from '../../domain/errors.ts'
-import { ownEntry } from '../../domain/own-entry.ts'
-import { int } from '../onnx/model.ts'
 import type { TorchGraph, TorchNode, TorchProgram } from './exported-program.ts'
 import { namesOf, Views } from './in-place.ts'
 import { Lowering, type Operator } from './lowering.ts'
@@ -36,27 +34,32 @@ const OPERATORS: ReadonlyMap<string, Operator> = new Map(
 /** Operators that check a program at run time without changing results. */
 const CHECKS = /^torch\.ops\.aten\.(_assert_|sym_constrain_range|_assert_async)|^_operator\.(eq|ne|ge|gt|le|lt)$/
 
-/** Arithmetic on sizes. Sizes are positive, so division rounds down. */
-const SIZE_OPERATORS: Readonly<Record<string, string>> = {
-  '_operator.mul': 'Mul',
-  '_operator.add': 'Add',
-  '_operator.sub': 'Sub',
-  '_operator.floordiv': 'Div',
-  '_operator.mod': 'Mod',
-}
+const arithmetic =
+  (type: string) =>
+  (node: Lowering): string => {
+    const [a, b] = ['a', 'b'].map((name) => node.sizeList(node.sizeArguments(name)))
+    return node.emit(type, [a!, b!])
+  }
+
+/** Operators that compute sizes. Sizes are positive, so division rounds down. */
+const SIZE_OPERATORS: ReadonlyMap<string, (node: Lowering) => string> = new Map([
+  ['torch.ops.aten.sym_size.int', (node) => node.sizeOf(node.input(), node.axis('dim'))],
+  ['torch.ops.aten.sym_numel.default', (node) => node.reshape(node.emit('Size', [node.input()]), [1])],
+  ['_operator.mul', arithmetic('Mul')],
+  ['_operator.add', arithmetic('Add')],
+  ['_operator.sub', arithmetic('Sub')],
+  ['_operator.floordiv', arithmetic('Div')],
+  ['_operator.mod', arithmetic('Mod')],
+])
 
 /** Graphs that only switch a training mode. */
 const INLINED = /^torch\.ops\.higher_order\.wrap_with_(set_grad_enabled|autocast)$/
 
 const isSupported = ({ target, inputs }: TorchNode): boolean =>
-  OPERATORS.has(operatorOf(target)) && target.startsWith('torch.ops.aten.')
-    ? true
-    : CHECKS.test(target) ||
-      target in SIZE_OPERATORS ||
-      target === 'torch.ops.aten.sym_size.int' ||
-      target === 'torch.ops.aten.sym_numel.default' ||
-      (INLINED.test(target) &&
-        inputs.some(({ value }) => value.kind === 'graph' && value.graph.nodes.every(isSupported)))
+  (OPERATORS.has(operatorOf(target)) && target.startsWith('torch.ops.aten.')) ||
+  CHECKS.test(target) ||
+  SIZE_OPERATORS.has(target) ||
+  (INLINED.test(target) && inputs.some(({ value }) => value.kind === 'graph' && value.graph.nodes.every(isSupported)))
 
 export const requireSupported = ({ graph, isDecomposed }: TorchProgram): void => {
   const unknown = [...new Set(graph.nodes.filter((node) => !isSupported(node)).map(labelOf))]
@@ -101,34 +104,19 @@ const lowerNode = (scope: Scope, views: Views, graph: TorchGraph, node: TorchNod
   if (CHECKS.test(node.target)) return
   for (const { value } of node.inputs) for (const name of namesOf(value)) views.refresh(name)
   const lowering = new Lowering(scope, node)
-  if (INLINED.test(node.target)) {
-    const inner = node.inputs.find(({ value }) => value.kind === 'graph')!.value
-    if (inner.kind !== 'graph') return
-    const given = node.inputs.flatMap(({ value }) => (value.kind === 'tensor' ? [value.name] : []))
-    lowerInner(scope, views, inner.graph, given, node)
-    return
+  const inner = node.inputs.map(({ value }) => value).find((value) => value.kind === 'graph')
+  const size = SIZE_OPERATORS.get(node.target)
+  if (inner !== undefined) lowerInner(scope, views, inner.graph, node)
+  else if (size !== undefined) defineSize(scope, graph, node, size(lowering))
+  else {
+    const values = results(lowering)
+    bind(scope, node, values)
+    views.follow(node, values[0]!)
   }
-  if (node.target === 'torch.ops.aten.sym_size.int') {
-    const axis = lowering.axis('dim', lowering.shape().length)
-    defineSize(scope, graph, node, lowering.emit('Shape', [lowering.input()], { start: int(axis), end: int(axis + 1) }))
-    return
-  }
-  if (node.target === 'torch.ops.aten.sym_numel.default') {
-    defineSize(scope, graph, node, lowering.reshape(lowering.emit('Size', [lowering.input()]), [1]))
-    return
-  }
-  const arithmetic = ownEntry(SIZE_OPERATORS, node.target)
-  if (arithmetic !== undefined) {
-    const [a, b] = ['a', 'b'].map((name) => lowering.sizeList(lowering.sizeArguments(name)))
-    defineSize(scope, graph, node, lowering.emit(arithmetic, [a!, b!]))
-    return
-  }
-  const values = results(lowering)
-  bind(scope, node, values)
-  views.follow(node, values[0]!)
 }
 
-const lowerInner = (scope: Scope, views: Views, inner: TorchGraph, given: readonly string[], node: TorchNode): void => {
+const lowerInner = (scope: Scope, views: Views, inner: TorchGraph, node: TorchNode): void => {
+  const given = node.inputs.flatMap(({ value }) => (value.kind === 'tensor' ? [value.name] : []))
   inner.inputs.forEach((input, at) => {
     const value = scope.values.get(given[at] ?? '')
     if (input.kind !== 'tensor' || value === undefined) return

@@ -39,6 +39,13 @@ export class Lowering extends NodeArguments {
     return this.constant('f32', shape, new Float32Array(this.constantSize(shape)).fill(value))
   }
 
+  /** A value that is the same everywhere, of a shape that may be dynamic. */
+  everywhere(shape: Shape, type: DType, value: number): string {
+    return this.emit('ConstantOfShape', [this.sizeList(shape)], {
+      value: { kind: 'tensor', value: tensorOf(type, [1], [value]) },
+    })
+  }
+
   cast(value: string, from: DType, to: DType): string {
     return from === to ? value : this.castTo(value, to)
   }
@@ -48,6 +55,19 @@ export class Lowering extends NodeArguments {
     return this.isTensor(name)
       ? this.cast(this.input(name), this.type(name), type)
       : this.scalar(type, this.number(name))
+  }
+
+  concat(parts: readonly string[], axis: number): string {
+    return this.emit('Concat', parts, { axis: int(axis) })
+  }
+
+  gather(value: string, indices: string, axis: number): string {
+    return this.emit('Gather', [value, indices], { axis: int(axis) })
+  }
+
+  swap(value: string, rank: number, first: number, second: number): string {
+    const order = Array.from({ length: rank }, (_, at) => (at === first ? second : at === second ? first : at))
+    return this.transpose(value, order)
   }
 
   /** Repeats every element on a new axis after this one. */
@@ -62,33 +82,30 @@ export class Lowering extends NodeArguments {
     // A size of 1 keeps the existing size.
     const sizes = to.map((size, axis) => (axis >= lead && from[axis - lead] === size ? 1 : size))
     if (lead === 0 && sizes.every((size) => size === 1)) return value
-    return this.emit('Expand', [value, this.shapeValue(sizes)])
+    return this.emit('Expand', [value, this.sizeList(sizes)])
   }
 
   // Dynamic sizes.
 
-  /** A size argument as an int64 tensor with one element. */
-  sizeValue(size: SizeArgument): string {
+  /** A size as an int64 tensor with one element. */
+  sizeValue(size: Size | SizeArgument): string {
     if (typeof size === 'number') return this.integers([size])
+    if (typeof size === 'string') return this.dynamicSize(size)
     const value = this.scope.sizes.get(size.name)
     if (value === undefined) throw this.refuse(`the size '${size.name}' is computed in a way that cannot be converted.`)
     return value
   }
 
   /** Sizes as one int64 tensor. */
-  sizeList(sizes: readonly SizeArgument[]): string {
+  sizeList(sizes: readonly (Size | SizeArgument)[]): string {
     const fixed = sizes.filter((size) => typeof size === 'number')
     if (fixed.length === sizes.length) return this.integers(fixed)
-    return this.emit(
-      'Concat',
-      sizes.map((size) => this.sizeValue(size)),
-      { axis: int(0) },
-    )
+    const each = sizes.map((size) => this.sizeValue(size))
+    return this.concat(each, 0)
   }
 
   /** A dynamic size by its expression: one that the program computed, or the axis of an argument. */
-  private dynamicSize(size: Size): string {
-    if (typeof size === 'number') return this.integers([size])
+  private dynamicSize(size: string): string {
     const known = this.scope.bySize.get(size)
     if (known !== undefined) return known
     for (const { value } of this.node.inputs) {
@@ -103,7 +120,8 @@ export class Lowering extends NodeArguments {
     return value
   }
 
-  private sizeOf(value: string, axis: number): string {
+  /** The size of an axis as an int64 tensor with one element. */
+  sizeOf(value: string, axis: number): string {
     return this.emit('Shape', [value], { start: int(axis), end: int(axis + 1) })
   }
 
@@ -120,33 +138,14 @@ export class Lowering extends NodeArguments {
       .reduce((one, other) => this.emit(operator, [one, other]))
   }
 
-  /** A shape as an int64 tensor. */
-  shapeValue(shape: Shape): string {
-    const fixed = shape.filter((size) => typeof size === 'number')
-    if (fixed.length === shape.length) return this.integers(fixed)
-    return this.emit(
-      'Concat',
-      shape.map((size) => this.dynamicSize(size)),
-      { axis: int(0) },
-    )
-  }
-
   /** Reshapes a value of shape `from`: infers one dynamic size and copies those that keep their position. */
   reshapeTo(value: string, from: Shape, to: Shape): string {
-    const dynamic = to.filter((size) => typeof size === 'string').length
-    if (dynamic <= 1)
-      return this.reshape(
-        value,
-        to.map((size) => (typeof size === 'number' ? size : -1)),
-      )
     const kept = to.map((size, axis) => (typeof size === 'string' && size === from[axis] ? 0 : size))
-    if (kept.filter((size) => typeof size === 'string').length <= 1) {
-      return this.reshape(
-        value,
-        kept.map((size) => (typeof size === 'number' ? size : -1)),
-      )
+    for (const shape of [to, kept]) {
+      const sizes = shape.map((size) => (typeof size === 'number' ? size : -1))
+      if (shape.filter((size) => typeof size === 'string').length <= 1) return this.reshape(value, sizes)
     }
-    return this.emit('Reshape', [value, this.shapeValue(to)])
+    return this.emit('Reshape', [value, this.sizeList(to)])
   }
 }
 

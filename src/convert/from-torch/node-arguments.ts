@@ -81,14 +81,13 @@ export class NodeArguments extends OnnxEmitter {
 
   protected valueNamed(tensor: string): string {
     const value = this.scope.values.get(tensor)
+    if (value !== undefined) return value
     const lost = this.scope.lost.get(tensor)
-    if (value === undefined && lost !== undefined) {
-      throw this.refuse(
-        `${lost}. Save ep.run_decompositions({}) in place of the program, which changes nothing in place.`,
-      )
-    }
-    if (value === undefined) throw this.refuse(`it needs '${tensor}', which no converted operator makes.`)
-    return value
+    throw this.refuse(
+      lost === undefined
+        ? `it needs '${tensor}', which no converted operator makes.`
+        : `${lost}. Save ep.run_decompositions({}) in place of the program, which changes nothing in place.`,
+    )
   }
 
   protected metaOf(tensor: string): TensorMeta {
@@ -125,8 +124,17 @@ export class NodeArguments extends OnnxEmitter {
     return this.has(name) ? this.input(name) : ''
   }
 
+  /** The values of those arguments that are not omitted. */
+  given(...names: readonly string[]): string[] {
+    return names.filter((name) => this.has(name)).map((name) => this.input(name))
+  }
+
   shape(name = 'self'): Shape {
     return this.metaOf(this.tensorName(name)).shape
+  }
+
+  rank(name = 'self'): number {
+    return this.shape(name).length
   }
 
   /** True if the elements are in the order of the shape, which is assumed for dynamic sizes. */
@@ -157,16 +165,18 @@ export class NodeArguments extends OnnxEmitter {
     return this.metaOf(this.tensorName(name)).type
   }
 
-  tensors(name: string): (string | null)[] {
+  private tensorNames(name: string): readonly (string | null)[] {
     const argument = this.argument(name)
     if (argument?.kind !== 'tensors') throw this.refuse(`its argument '${name}' is not a list of tensors.`)
-    return argument.names.map((tensor) => (tensor === null ? null : this.valueNamed(tensor)))
+    return argument.names
+  }
+
+  tensors(name: string): (string | null)[] {
+    return this.tensorNames(name).map((tensor) => (tensor === null ? null : this.valueNamed(tensor)))
   }
 
   metas(name: string): (TensorMeta | null)[] {
-    const argument = this.argument(name)
-    if (argument?.kind !== 'tensors') throw this.refuse(`its argument '${name}' is not a list of tensors.`)
-    return argument.names.map((tensor) => (tensor === null ? null : this.metaOf(tensor)))
+    return this.tensorNames(name).map((tensor) => (tensor === null ? null : this.metaOf(tensor)))
   }
 
   /** A list of numbers; a single number is a list of one. */
@@ -205,8 +215,13 @@ export class NodeArguments extends OnnxEmitter {
   }
 
   /** An axis, counted from the front. */
-  axis(name: string, rank: number, absent?: number): number {
+  axis(name: string, absent?: number, rank = this.rank()): number {
     return this.fromFront(this.number(name, absent), rank)
+  }
+
+  axes(name: string, absent?: readonly number[]): number[] {
+    const rank = this.rank()
+    return this.numbers(name, absent).map((axis) => this.fromFront(axis, rank))
   }
 
   fromFront(axis: number, rank: number): number {

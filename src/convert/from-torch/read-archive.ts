@@ -63,14 +63,12 @@ interface PickledTensor {
 }
 
 /** The tensors of a file written by torch.save. */
-const pickledTensors = (member: ByteSource): Map<string, PickledTensor> =>
+const pickledTensors = (member: ByteSource, file = ''): Map<string, PickledTensor> =>
   new Map(
     readTorchZip(member, readZip(member)).tensors.map((tensor) => {
       const { name, dtype, shape, strides, byteOffset } = tensor
-      return [
-        name,
-        { read: () => tensorFrom(member, tensor), storage: JSON.stringify([dtype, shape, strides, byteOffset]) },
-      ]
+      const storage = JSON.stringify([file, dtype, shape, strides, byteOffset])
+      return [name, { read: () => tensorFrom(member, tensor), storage }]
     }),
   )
 
@@ -84,8 +82,8 @@ const rawTensor = (member: ByteSource, path: string, entry: JsonObject, bigEndia
   const shape = requireShape(fixed(meta.shape), path)
   const [offset = 0, ...strides] = fixed([meta.offset, ...meta.strides])
   requireInside({ dtype: meta.type, shape, strides, offset }, member.size, path)
-  const place = { name: path, dtype: meta.type, shape, strides, byteOffset: 0, bigEndian, deflated: null }
-  return tensorFrom(member, { ...place, byteOffset: offset * BYTES_OF[meta.type] })
+  const byteOffset = offset * BYTES_OF[meta.type]
+  return tensorFrom(member, { name: path, dtype: meta.type, shape, strides, byteOffset, bigEndian, deflated: null })
 }
 
 /** PyTorch 2.8 and later: `models/model.json`, and each weight's storage as its own member. */
@@ -118,13 +116,13 @@ const readNew = (members: Members, model: string): TorchArchive => {
 
 /** PyTorch 2.1 to 2.7: the program next to files of torch.save. */
 const readOld = (members: Members): TorchArchive => {
-  let opened: Map<string, PickledTensor & { readonly file: string }> | undefined
+  let opened: Map<string, PickledTensor> | undefined
   const open = () => {
     const found = ['serialized_constants.pt', 'serialized_state_dict.pt'].flatMap((file) => {
       const member = members.get(file)
       // A file without tensors is an empty dictionary, which is not a weight file.
       if (member === undefined || !readZip(member).some(({ name }) => /\/data\/\d+$/.test(name))) return []
-      return [...pickledTensors(member)].map(([name, tensor]) => [name, { ...tensor, file }] as const)
+      return [...pickledTensors(member, file)]
     })
     return new Map(found)
   }
@@ -135,10 +133,7 @@ const readOld = (members: Members): TorchArchive => {
   return {
     program: programOf(jsonOf(members, OLD_PROGRAM)),
     weight: (path) => find(path)?.read(),
-    storageOf: (path) => {
-      const found = find(path)
-      return found && `${found.file} ${found.storage}`
-    },
+    storageOf: (path) => find(path)?.storage,
   }
 }
 

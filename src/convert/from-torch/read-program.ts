@@ -82,11 +82,7 @@ export const metaOf = (value: Json | undefined): TensorMeta => {
 
 const argumentOf = (value: Json | undefined, depth: number): Argument => {
   const [kind, member] = unionOf(value, 'an argument')
-  const list = (read: (item: Json) => number): Argument => ({
-    kind: 'numbers',
-    list: true,
-    values: asList(member, 'an argument').map(read),
-  })
+  const list = <T>(read: (item: Json) => T): T[] => asList(member, 'an argument').map(read)
   switch (kind) {
     case 'as_none':
       return { kind: 'none' }
@@ -102,16 +98,16 @@ const argumentOf = (value: Json | undefined, depth: number): Argument => {
       return { kind: 'tensors', names: asList(member, 'a list of tensors').map(optionalNameOf) }
     case 'as_int':
     case 'as_float':
-      return { kind: 'numbers', list: false, values: [asNumber(member, 'an argument')] }
+      return { kind: 'numbers', values: [asNumber(member, 'an argument')] }
     case 'as_ints':
     case 'as_floats':
-      return list((item) => asNumber(item, 'an argument'))
+      return { kind: 'numbers', values: list((item) => asNumber(item, 'an argument')) }
     case 'as_bools':
-      return list(Number)
+      return { kind: 'numbers', values: list(Number) }
     case 'as_sym_int':
-      return { kind: 'sizes', list: false, values: [sizeArgumentOf(member)] }
+      return { kind: 'sizes', values: [sizeArgumentOf(member)] }
     case 'as_sym_ints':
-      return { kind: 'sizes', list: true, values: asList(member, 'an argument').map(sizeArgumentOf) }
+      return { kind: 'sizes', values: list(sizeArgumentOf) }
     case 'as_bool':
       return { kind: 'flag', value: member === true }
     case 'as_string':
@@ -121,7 +117,7 @@ const argumentOf = (value: Json | undefined, depth: number): Argument => {
     case 'as_graph':
       return { kind: 'graph', graph: graphOf(asObject(member, 'a graph').graph, depth + 1) }
     default:
-      return { kind: 'other', what: kind.replace(/^as_/, '') }
+      return { kind: 'other' }
   }
 }
 
@@ -159,28 +155,26 @@ const graphOf = (value: Json | undefined, depth: number): TorchGraph => {
 const inputOf = (value: Json): TorchProgram['inputs'][number] => {
   const [kind, member] = unionOf(value, 'an input')
   const spec = asObject(member, 'an input')
-  const path = (key: string) => asText(spec[key], 'the name of a weight')
+  const weight = (key: string, isInStateDict: boolean) => {
+    const [name, path] = [nameOf(spec.arg), asText(spec[key], 'the name of a weight')]
+    return { kind: 'weight', name, path, isInStateDict } as const
+  }
+  const other = (name: string) => ({ kind: 'other', name, path: '', isInStateDict: false }) as const
   switch (kind) {
     case 'user_input': {
       const argument = argumentOf(spec.arg, 0)
-      return argument.kind === 'tensor'
-        ? { kind: 'user', name: argument.name, path: '', isInStateDict: false }
-        : { kind: 'other', name: argument.kind, path: '', isInStateDict: false }
+      if (argument.kind !== 'tensor') return other(argument.kind)
+      return { kind: 'user', name: argument.name, path: '', isInStateDict: false }
     }
     case 'parameter':
-      return { kind: 'parameter', name: nameOf(spec.arg), path: path('parameter_name'), isInStateDict: true }
+      return weight('parameter_name', true)
     case 'buffer':
       // PyTorch 2.1 does not store which buffers are persistent.
-      return {
-        kind: 'buffer',
-        name: nameOf(spec.arg),
-        path: path('buffer_name'),
-        isInStateDict: spec.persistent !== false,
-      }
+      return weight('buffer_name', spec.persistent !== false)
     case 'tensor_constant':
-      return { kind: 'constant', name: nameOf(spec.arg), path: path('tensor_constant_name'), isInStateDict: false }
+      return weight('tensor_constant_name', false)
     default:
-      return { kind: 'other', name: kind, path: '', isInStateDict: false }
+      return other(kind)
   }
 }
 

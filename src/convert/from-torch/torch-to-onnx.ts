@@ -1,6 +1,6 @@
 import { badRequest, ServiceError } from '../../domain/errors.ts'
 import type { ByteSource } from '../../tensors/weight-file.ts'
-import { type GraphBuilder, graphBuilder } from '../onnx/graph-builder.ts'
+import { graphBuilder } from '../onnx/graph-builder.ts'
 import type { OnnxModel, OnnxTensor } from '../onnx/model.ts'
 import { withoutUnused } from '../onnx/simplify-graph.ts'
 import type { Size, TensorMeta, TorchGraph, TorchProgram } from './exported-program.ts'
@@ -52,13 +52,7 @@ const fixSizes = (
   })
 }
 
-const weightOf = (
-  archive: TorchArchive,
-  path: string,
-  meta: TensorMeta,
-  replaced: OnnxTensor | undefined,
-): OnnxTensor => {
-  const found = replaced ?? archive.weight(path)
+const requireFit = (path: string, found: OnnxTensor | undefined, meta: TensorMeta): OnnxTensor => {
   if (found === undefined) throw badRequest(`The program needs the weight '${path}', which the file does not contain.`)
   const shown = (shape: readonly Size[]) => `[${shape.join(', ')}]`
   if (shown(found.shape) !== shown(meta.shape) || found.type !== meta.type) {
@@ -87,7 +81,10 @@ const declareInputs = (
     if (meta === undefined) throw badRequest(`The program does not describe its input '${name}'.`)
     if (kind !== 'user') {
       if (!scope.read.has(name)) continue
-      scope.values.set(name, scope.builder.constant(path, weightOf(archive, path, meta, weights?.(path, meta.type))))
+      scope.values.set(
+        name,
+        scope.builder.constant(path, requireFit(path, weights?.(path, meta.type) ?? archive.weight(path), meta)),
+      )
       continue
     }
     if (isFirst && options.inputShape !== undefined) fixSizes(name, meta, options.inputShape, names)
@@ -107,17 +104,15 @@ const namesRead = (graph: TorchGraph): ReadonlySet<string> =>
 
 const declareOutputs = (program: TorchProgram, scope: Scope, names: ReadonlyMap<Size, string | number>): void => {
   const results = program.outputs.flatMap(({ kind, value }) => (kind === 'user_output' ? [value] : []))
-  const tensors = results.filter(({ kind }) => kind === 'tensor')
+  const tensors = results.filter((value) => value.kind === 'tensor')
   const others = results.filter(({ kind }) => kind !== 'tensor' && kind !== 'none').length
   if (others > 0)
     scope.notes.add(`Left out ${others} of its outputs: numbers that do not depend on the input's elements.`)
   if (tensors.length === 0) throw badRequest('The program has no outputs.')
   const taken = new Set([...scope.values.values()])
   tensors.forEach((value, at) => {
-    const source = value.kind === 'tensor' ? scope.values.get(value.name) : undefined
-    const meta = value.kind === 'tensor' ? scope.metas.get(value.name) : undefined
+    const [source, meta, lost] = [scope.values.get(value.name), scope.metas.get(value.name), scope.lost.get(value.name)]
     if (source === undefined || meta === undefined) {
-      const lost = value.kind === 'tensor' ? scope.lost.get(value.name) : undefined
       if (lost !== undefined) throw badRequest(`Output ${at} of the program cannot be converted: ${lost}.`)
       throw badRequest(`Output ${at} of the program is not a tensor that a converted operator makes.`)
     }
@@ -132,9 +127,8 @@ const convert = (source: ByteSource, options: TorchOptions): { model: OnnxModel;
   const archive = readArchive(source)
   const { program } = archive
   requireSupported(program)
-  const builder: GraphBuilder = graphBuilder('torch')
   const scope: Scope = {
-    builder,
+    builder: graphBuilder('torch'),
     values: new Map(),
     metas: new Map(program.graph.tensors),
     lost: new Map(),
@@ -149,7 +143,7 @@ const convert = (source: ByteSource, options: TorchOptions): { model: OnnxModel;
   declareInputs(archive, scope, names, options)
   lowerGraph(scope, program.graph)
   declareOutputs(program, scope, names)
-  const model = builder.build()
+  const model = scope.builder.build()
   return { model: { ...model, graph: withoutUnused(model.graph) }, notes: [...scope.notes] }
 }
 

@@ -16,28 +16,19 @@ const VALUE: Objective = { gives: 'value', transform: 'identity', baseMargin: 'i
 const POSITIVE: Objective = { gives: 'value', transform: 'exp', baseMargin: 'log' }
 const CLASSES: Objective = { gives: 'classes', transform: 'softmax', baseMargin: 'identity' }
 
+const all = (names: string, objective: Objective): Record<string, Objective> =>
+  Object.fromEntries(names.split(' ').map((name) => [name, objective]))
+
 const OBJECTIVES: Readonly<Record<string, Objective>> = {
-  'reg:squarederror': VALUE,
-  'reg:linear': VALUE,
-  'reg:squaredlogerror': VALUE,
-  'reg:pseudohubererror': VALUE,
-  'reg:absoluteerror': VALUE,
-  'reg:quantileerror': VALUE,
-  'reg:expectileerror': VALUE,
+  ...all('reg:squarederror reg:linear reg:squaredlogerror reg:pseudohubererror reg:absoluteerror', VALUE),
+  ...all('reg:quantileerror reg:expectileerror', VALUE),
   'reg:logistic': { gives: 'value', transform: 'sigmoid', baseMargin: 'logit' },
-  'reg:gamma': POSITIVE,
-  'reg:tweedie': POSITIVE,
-  'count:poisson': POSITIVE,
-  'survival:cox': POSITIVE,
-  'survival:aft': POSITIVE,
+  ...all('reg:gamma reg:tweedie count:poisson survival:cox survival:aft', POSITIVE),
   'binary:logistic': { gives: 'two classes', transform: 'sigmoid', baseMargin: 'logit' },
   'binary:logitraw': VALUE,
   'binary:hinge': { gives: 'two classes', transform: 'step', baseMargin: 'identity' },
-  'multi:softprob': CLASSES,
-  'multi:softmax': CLASSES,
-  'rank:pairwise': VALUE,
-  'rank:ndcg': VALUE,
-  'rank:map': VALUE,
+  ...all('multi:softprob multi:softmax', CLASSES),
+  ...all('rank:pairwise rank:ndcg rank:map', VALUE),
 }
 
 /** Finds an objective by name. Throws bad_request if it has no transformation here, such as a custom objective. */
@@ -51,11 +42,8 @@ export const objectiveOf = (name: string): Objective => {
 
 /** base_score in the space of the leaf sums. */
 export const baseMargin = (objective: Objective, baseScore: number): number => {
-  const margins = {
-    identity: baseScore,
-    log: Math.log(baseScore),
-    logit: Math.log(baseScore / (1 - baseScore)),
-  }
+  const [log, logit] = [Math.log(baseScore), Math.log(baseScore / (1 - baseScore))]
+  const margins = { identity: baseScore, log, logit }
   const margin = margins[objective.baseMargin]
   if (!Number.isFinite(margin)) throw badRequest(`The XGBoost model's base_score of ${baseScore} is out of range.`)
   return margin

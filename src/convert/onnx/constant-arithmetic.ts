@@ -3,19 +3,7 @@ import { aroundAxis, broadcastTo, transposeConstant } from './constants.ts'
 import { type ElementType, elementCount } from './model.ts'
 import { axesOf } from './shape-values.ts'
 
-const INTEGERS: ReadonlySet<ElementType> = new Set([
-  'u8',
-  'i8',
-  'u16',
-  'i16',
-  'i32',
-  'i64',
-  'u32',
-  'u64',
-  'u4',
-  'i4',
-  'bool',
-])
+const isInteger = (type: ElementType): boolean => type === 'bool' || /^[iu]\d+$/.test(type)
 
 const unary =
   (compute: (x: number) => number): Evaluate =>
@@ -29,7 +17,7 @@ const binary =
   }
 
 const divide: Evaluate = (context, outputs) => {
-  const whole = INTEGERS.has(context.input(0).type)
+  const whole = isInteger(context.input(0).type)
   return binary((a, b) => (whole ? (b === 0 ? 0 : Math.trunc(a / b)) : a / b))(context, outputs)
 }
 
@@ -81,7 +69,7 @@ const dequantize: Evaluate = (context) => {
 }
 
 const cast: Evaluate = (context, [output]) => {
-  const toInteger = INTEGERS.has(output!.type) && !INTEGERS.has(at(context, 0).type)
+  const toInteger = isInteger(output!.type) && !isInteger(at(context, 0).type)
   if (output!.type === 'bool') return unary((x) => (x === 0 ? 0 : 1))(context, [output!])
   return toInteger ? unary(Math.trunc)(context, [output!]) : unchanged(context, [output!])
 }

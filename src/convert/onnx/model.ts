@@ -7,22 +7,8 @@ export type ElementType = DType | 'string' | 'u4' | 'i4'
 
 /** TensorProto.DataType by number. */
 export const ELEMENT_TYPES: Readonly<Record<number, ElementType>> = {
-  1: 'f32',
-  2: 'u8',
-  3: 'i8',
-  4: 'u16',
-  5: 'i16',
-  6: 'i32',
-  7: 'i64',
-  8: 'string',
-  9: 'bool',
-  10: 'f16',
-  11: 'f64',
-  12: 'u32',
-  13: 'u64',
-  16: 'bf16',
-  21: 'u4',
-  22: 'i4',
+  ...{ 1: 'f32', 2: 'u8', 3: 'i8', 4: 'u16', 5: 'i16', 6: 'i32', 7: 'i64', 8: 'string', 9: 'bool' },
+  ...{ 10: 'f16', 11: 'f64', 12: 'u32', 13: 'u64', 16: 'bf16', 21: 'u4', 22: 'i4' },
 }
 
 export const numberOfElementType = (type: ElementType): number =>
@@ -92,6 +78,13 @@ export interface OnnxModel {
 }
 
 export const elementCount = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1)
+
+/** How often each name occurs, the most frequent first. */
+export const countsOf = (names: Iterable<string>): Record<string, number> => {
+  const counts = new Map<string, number>()
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return Object.fromEntries([...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)))
+}
 
 /** The number of bytes of a tensor with this type and shape. */
 export const byteCount = (type: ElementType, shape: readonly number[]): number => {

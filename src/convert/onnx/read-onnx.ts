@@ -146,9 +146,12 @@ const readGraph = (proto: GraphProto): OnnxGraph => {
  */
 export const readOnnx = (bytes: Uint8Array): OnnxModel => {
   const proto = decodeMessage(modelProto, bytes)
-  if (proto.graph === undefined || proto.opsetImport.length === 0) {
-    throw badRequest('Not an ONNX model: it has no graph or no operator set. Expected the content of an .onnx file.')
-  }
+  if (proto.graph === undefined)
+    throw badRequest('Not an ONNX model: it has no graph. Expected the content of an .onnx file.')
+  if (proto.opsetImport.length === 0)
+    throw badRequest(
+      'The ONNX model does not say which operator sets it uses (opset_import); it must name at least one. Export it again.',
+    )
   if (proto.functions.length > 0) {
     throw badRequest(
       `The model defines its own functions ('${proto.functions[0]!.name ?? ''}'). Inline them before the export.`,

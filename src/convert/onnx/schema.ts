@@ -1,5 +1,5 @@
 // Models, graphs, and nodes of onnx.proto (onnx 1.23, IR version 13), without the parts for training.
-import { type MessageType, many, of, one } from '../protobuf/message.ts'
+import { type MessageType, many, one } from '../protobuf/message.ts'
 import {
   type StringEntry,
   stringEntry,
@@ -47,12 +47,6 @@ export interface GraphProto {
 
 export interface FunctionProto {
   name?: string
-  input: string[]
-  output: string[]
-  attribute: string[]
-  node: NodeProto[]
-  opsetImport: OpsetProto[]
-  domain?: string
 }
 
 export interface OpsetProto {
@@ -63,7 +57,6 @@ export interface OpsetProto {
 export interface ModelProto {
   irVersion?: number
   producerName?: string
-  producerVersion?: string
   graph?: GraphProto
   opsetImport: OpsetProto[]
   metadataProps: StringEntry[]
@@ -77,14 +70,8 @@ const attributeProto: MessageType<AttributeProto> = {
     f: one(2, 'float'),
     i: one(3, 'int64'),
     s: one(4, 'bytes'),
-    t: one(
-      5,
-      of(() => tensorProto),
-    ),
-    g: one(
-      6,
-      of(() => graphProto),
-    ),
+    t: one(5, () => tensorProto),
+    g: one(6, () => graphProto),
     floats: many(7, 'float'),
     ints: many(8, 'int64'),
     strings: many(9, 'bytes'),
@@ -99,52 +86,26 @@ const nodeProto: MessageType<NodeProto> = {
     output: many(2, 'string'),
     name: one(3, 'string'),
     opType: one(4, 'string'),
-    attribute: many(
-      5,
-      of(() => attributeProto),
-    ),
+    attribute: many(5, () => attributeProto),
     domain: one(7, 'string'),
   },
 }
 
 const sparseTensor: MessageType<SparseTensorProto> = {
   name: 'SparseTensorProto',
-  fields: {
-    values: one(
-      1,
-      of(() => tensorProto),
-    ),
-  },
+  fields: { values: one(1, () => tensorProto) },
 }
 
 const graphProto: MessageType<GraphProto> = {
   name: 'GraphProto',
   fields: {
-    node: many(
-      1,
-      of(() => nodeProto),
-    ),
+    node: many(1, () => nodeProto),
     name: one(2, 'string'),
-    initializer: many(
-      5,
-      of(() => tensorProto),
-    ),
-    input: many(
-      11,
-      of(() => valueInfo),
-    ),
-    output: many(
-      12,
-      of(() => valueInfo),
-    ),
-    valueInfo: many(
-      13,
-      of(() => valueInfo),
-    ),
-    sparseInitializer: many(
-      15,
-      of(() => sparseTensor),
-    ),
+    initializer: many(5, () => tensorProto),
+    input: many(11, () => valueInfo),
+    output: many(12, () => valueInfo),
+    valueInfo: many(13, () => valueInfo),
+    sparseInitializer: many(15, () => sparseTensor),
   },
 }
 
@@ -153,46 +114,16 @@ const opset: MessageType<OpsetProto> = {
   fields: { domain: one(1, 'string'), version: one(2, 'int64') },
 }
 
-const functionProto: MessageType<FunctionProto> = {
-  name: 'FunctionProto',
-  fields: {
-    name: one(1, 'string'),
-    input: many(4, 'string'),
-    output: many(5, 'string'),
-    attribute: many(6, 'string'),
-    node: many(
-      7,
-      of(() => nodeProto),
-    ),
-    opsetImport: many(
-      9,
-      of(() => opset),
-    ),
-    domain: one(10, 'string'),
-  },
-}
+const functionProto: MessageType<FunctionProto> = { name: 'FunctionProto', fields: { name: one(1, 'string') } }
 
 export const modelProto: MessageType<ModelProto> = {
   name: 'ModelProto',
   fields: {
     irVersion: one(1, 'int64'),
     producerName: one(2, 'string'),
-    producerVersion: one(3, 'string'),
-    graph: one(
-      7,
-      of(() => graphProto),
-    ),
-    opsetImport: many(
-      8,
-      of(() => opset),
-    ),
-    metadataProps: many(
-      14,
-      of(() => stringEntry),
-    ),
-    functions: many(
-      25,
-      of(() => functionProto),
-    ),
+    graph: one(7, () => graphProto),
+    opsetImport: many(8, () => opset),
+    metadataProps: many(14, () => stringEntry),
+    functions: many(25, () => functionProto),
   },
 }

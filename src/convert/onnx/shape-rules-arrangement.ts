@@ -3,10 +3,9 @@ import { badRequest } from '../../domain/errors.ts'
 import { axisOf } from './constants.ts'
 import { elementCount } from './model.ts'
 import type { NodeContext } from './node-context.ts'
-import { axesOf, everyInput, like, type ShapeRule, value } from './shape-values.ts'
+import { axesOf, everyInput, shaped } from './shape-values.ts'
 
-export const reshape: ShapeRule = (context) => {
-  const { type, shape } = context.input(0)
+export const reshape = shaped((shape, context) => {
   const requested = context.list(1, 'shape') ?? []
   const zeros = context.int('allowzero') !== 0
   const sizes = requested.map((size, at) => (size === 0 && !zeros ? (shape[at] ?? 0) : size))
@@ -16,28 +15,20 @@ export const reshape: ShapeRule = (context) => {
   if (elementCount(result) !== elementCount(shape)) {
     throw badRequest(`[${shape.join(', ')}] cannot be made [${requested.join(', ')}]; check the input shape.`)
   }
-  return value(type, result)
-}
+  return result
+})
 
-export const unsqueeze: ShapeRule = (context) => {
-  const { type, shape } = context.input(0)
+export const unsqueeze = shaped((shape, context) => {
   const given = context.list(1, 'axes') ?? []
   const axes = new Set(given.map((axis) => axisOf(axis, shape.length + given.length)))
   const rest = [...shape]
-  return value(
-    type,
-    Array.from({ length: shape.length + axes.size }, (_, at) => (axes.has(at) ? 1 : rest.shift()!)),
-  )
-}
+  return Array.from({ length: shape.length + axes.size }, (_, at) => (axes.has(at) ? 1 : rest.shift()!))
+})
 
-export const squeeze: ShapeRule = (context) => {
-  const { type, shape } = context.input(0)
+export const squeeze = shaped((shape, context) => {
   const axes = axesOf(context, shape.length)
-  return value(
-    type,
-    shape.filter((size, at) => (axes === undefined ? size !== 1 : !axes.includes(at))),
-  )
-}
+  return shape.filter((size, at) => (axes === undefined ? size !== 1 : !axes.includes(at)))
+})
 
 /** The start, step, and count of each axis of a Slice. Ends beyond the dimension are clamped as in ONNX. */
 export const sliceRanges = (context: NodeContext): { start: number; step: number; count: number }[] => {
@@ -70,13 +61,7 @@ export const splitSizes = (context: NodeContext): number[] => {
   return Array.from({ length: parts }, (_, at) => Math.max(0, Math.min(each, size - at * each)))
 }
 
-export const pad: ShapeRule = (context) => {
-  const { type, shape } = context.input(0)
-  return value(
-    type,
-    padsOf(context).map(([before, after], at) => shape[at]! + before + after),
-  )
-}
+export const pad = shaped((shape, context) => padsOf(context).map(([before, after], at) => shape[at]! + before + after))
 
 /** [before, after] for each dimension of a Pad; negative ones crop. */
 export const padsOf = (context: NodeContext): [number, number][] => {
@@ -90,33 +75,24 @@ export const padsOf = (context: NodeContext): [number, number][] => {
   })
 }
 
-export const gather: ShapeRule = (context) => {
-  const { type, shape } = context.input(0)
+export const gather = shaped((shape, context) => {
   const axis = context.axis('axis', 0)
-  return value(type, [...shape.slice(0, axis), ...context.input(1).shape, ...shape.slice(axis + 1)])
-}
+  return [...shape.slice(0, axis), ...context.input(1).shape, ...shape.slice(axis + 1)]
+})
 
-export const concat: ShapeRule = (context) => {
+export const concat = shaped((first, context) => {
   const inputs = everyInput(context)
   const axis = context.axis('axis', 1)
-  const first = inputs[0]!.shape
   for (const { shape } of inputs) {
     if (shape.length !== first.length || shape.some((size, at) => at !== axis && size !== first[at])) {
       throw badRequest(`[${first.join(', ')}] and [${shape.join(', ')}] cannot be concatenated along axis ${axis}.`)
     }
   }
   const along = inputs.reduce((sum, { shape }) => sum + shape[axis]!, 0)
-  return like(
-    context,
-    first.map((size, at) => (at === axis ? along : size)),
-  )
-}
+  return first.map((size, at) => (at === axis ? along : size))
+})
 
-export const transpose: ShapeRule = (context) =>
-  like(
-    context,
-    permutationOf(context).map((at) => context.input(0).shape[at]!),
-  )
+export const transpose = shaped((shape, context) => permutationOf(context).map((at) => shape[at]!))
 
 export const permutationOf = (context: NodeContext): readonly number[] => {
   const rank = context.input(0).shape.length

@@ -2,7 +2,7 @@
 import { badRequest } from '../../domain/errors.ts'
 import { axisOf, broadcastShapes } from './constants.ts'
 import { ELEMENT_TYPES, type ElementType, elementCount } from './model.ts'
-import type { NodeContext, StaticValue } from './node-context.ts'
+import type { NodeContext } from './node-context.ts'
 import {
   concat,
   gather,
@@ -16,7 +16,7 @@ import {
 } from './shape-rules-arrangement.ts'
 import { CLASSICAL_SHAPES } from './shape-rules-classical.ts'
 import { SEQUENCE_SHAPES } from './shape-rules-sequences.ts'
-import { axesOf, everyInput, like, type ShapeRule, value } from './shape-values.ts'
+import { axesOf, everyInput, like, type ShapeRule, shaped, statedScales, value } from './shape-values.ts'
 import { convTransposeWindow, convWindow, poolWindow } from './window-shapes.ts'
 
 const castType = (context: NodeContext): ElementType => {
@@ -41,11 +41,8 @@ const reduce: ShapeRule = (context) => {
 const argument: ShapeRule = (context) => {
   const { shape } = context.input(0)
   const axis = context.axis('axis', 0)
-  const keep = context.int('keepdims', 1) !== 0
-  return value(
-    'i64',
-    shape.flatMap((size, at) => (at === axis ? (keep ? [1] : []) : [size])),
-  )
+  const kept = context.int('keepdims', 1) !== 0 ? [1] : []
+  return value('i64', [...shape.slice(0, axis), ...kept, ...shape.slice(axis + 1)])
 }
 
 const matMulShape = (context: NodeContext): number[] => {
@@ -66,51 +63,33 @@ const gemm: ShapeRule = (context) => {
   return like(context, [rows, columns])
 }
 
-const resize: ShapeRule = (context) => {
-  const { type, shape } = context.input(0)
-  const at = context.opset < 11 ? [1, -1] : [2, 3]
+const resize = shaped((shape, context) => {
   const axes = context.ints('axes')?.map((axis) => axisOf(axis, shape.length)) ?? shape.map((_, axis) => axis)
-  const sizes = at[1]! > 0 && context.has(at[1]!) ? context.numbers(at[1]!) : undefined
+  const sizes = context.opset >= 11 && context.has(3) ? context.numbers(3) : undefined
   if (sizes !== undefined && context.text('keep_aspect_ratio_policy', 'stretch') !== 'stretch') {
     throw badRequest('keep_aspect_ratio_policy is not supported; export with stretch.')
   }
-  const scales =
-    sizes !== undefined ? undefined : context.has(at[0]!) ? context.numbers(at[0]!) : attributeFloats(context)
-  return value(
-    type,
-    shape.map((size, axis) => {
-      const place = axes.indexOf(axis)
-      if (place < 0) return size
-      return sizes?.[place] ?? Math.floor(size * (scales?.[place] ?? 1) + 1e-6)
-    }),
-  )
-}
-
-const attributeFloats = (context: NodeContext): readonly number[] | undefined => {
-  const scales = context.node.attributes.scales
-  return scales?.kind === 'floats' ? scales.value : undefined
-}
+  const scales = sizes === undefined ? statedScales(context) : undefined
+  return shape.map((size, axis) => {
+    const place = axes.indexOf(axis)
+    if (place < 0) return size
+    return sizes?.[place] ?? Math.floor(size * (scales?.[place] ?? 1) + 1e-6)
+  })
+})
 
 const pool: ShapeRule = (context) => {
   const shape = [...context.input(0).shape.slice(0, 2), ...poolWindow(context).output]
-  return [
-    { type: context.input(0).type, shape },
-    { type: 'i64', shape },
-  ]
+  return [...like(context, shape), ...value('i64', shape)]
 }
-const globalPool: ShapeRule = (context) =>
-  like(
-    context,
-    context.input(0).shape.map((size, at) => (at < 2 ? size : 1)),
-  )
+const globalPool = shaped((shape) => shape.map((size, at) => (at < 2 ? size : 1)))
 
-const rearrange = (context: NodeContext, channels: (block: number) => number): StaticValue[] => {
-  const { shape } = context.input(0)
-  const block = context.int('blocksize', 1)
-  const factor = channels(block)
-  const edge = factor < 1 ? block : 1 / block
-  return like(context, [shape[0]!, shape[1]! * factor, shape[2]! * edge, shape[3]! * edge])
-}
+/** DepthToSpace, and with `isBack` SpaceToDepth. */
+const rearrange = (isBack: boolean): ShapeRule =>
+  shaped((shape, context) => {
+    const block = context.int('blocksize', 1)
+    const [factor, edge] = isBack ? [block ** 2, 1 / block] : [1 / block ** 2, block]
+    return [shape[0]!, shape[1]! * factor, shape[2]! * edge, shape[3]! * edge]
+  })
 
 const UNARY = `Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization BitwiseNot Ceil Celu Clip Cos Cosh CumSum CumProd
   Dropout Elu Erf Exp Floor Gelu GroupNormalization HardSigmoid HardSwish Hardmax Identity
@@ -144,31 +123,25 @@ export const SHAPE_RULES: Readonly<Record<string, ShapeRule>> = {
     const channels = context.input(1).shape[1]! * context.int('group', 1)
     return like(context, [context.input(0).shape[0]!, channels, ...convTransposeWindow(context).output])
   },
-  DepthToSpace: (context) => rearrange(context, (block) => 1 / block ** 2),
+  DepthToSpace: rearrange(false),
   DequantizeLinear: (context) => value(context.input(1).type, context.input(0).shape),
-  DynamicQuantizeLinear: (context) => [
-    { type: 'u8', shape: context.input(0).shape },
-    { type: 'f32', shape: [] },
-    { type: 'u8', shape: [] },
-  ],
+  DynamicQuantizeLinear: (context) => [...value('u8', context.input(0).shape), ...value('f32', []), ...value('u8', [])],
   Expand: (context) => like(context, broadcastShapes([context.input(0).shape, context.numbers(1)])),
-  EyeLike: (context) =>
-    value(
-      context.int('dtype') === 0 ? context.input(0).type : (ELEMENT_TYPES[context.int('dtype')] ?? 'f32'),
-      context.input(0).shape,
-    ),
-  Flatten: (context) => {
-    const { shape } = context.input(0)
+  EyeLike: (context) => {
+    const [{ type, shape }, dtype] = [context.input(0), context.int('dtype')]
+    return value(dtype === 0 ? type : (ELEMENT_TYPES[dtype] ?? 'f32'), shape)
+  },
+  Flatten: shaped((shape, context) => {
     const given = context.int('axis', 1)
     const axis = given < 0 ? given + shape.length : given
-    return like(context, [elementCount(shape.slice(0, axis)), elementCount(shape.slice(axis))])
-  },
+    return [elementCount(shape.slice(0, axis)), elementCount(shape.slice(axis))]
+  }),
   Gather: gather,
   GatherElements: (context) => like(context, context.input(1).shape),
-  GatherND: (context) => {
-    const [data, indices] = [context.input(0).shape, context.input(1).shape]
-    return like(context, [...indices.slice(0, -1), ...data.slice(context.int('batch_dims') + indices.at(-1)!)])
-  },
+  GatherND: shaped((data, context) => {
+    const indices = context.input(1).shape
+    return [...indices.slice(0, -1), ...data.slice(context.int('batch_dims') + indices.at(-1)!)]
+  }),
   Gemm: gemm,
   GlobalAveragePool: globalPool,
   GlobalLpPool: globalPool,
@@ -198,34 +171,24 @@ export const SHAPE_RULES: Readonly<Record<string, ShapeRule>> = {
     return value('i64', [Math.max(0, edge(context.int('end', rank)) - edge(context.int('start')))])
   },
   Size: () => value('i64', []),
-  Slice: (context) =>
-    like(
-      context,
-      sliceRanges(context).map(({ count }) => count),
-    ),
-  SpaceToDepth: (context) => rearrange(context, (block) => block ** 2),
+  Slice: shaped((_shape, context) => sliceRanges(context).map(({ count }) => count)),
+  SpaceToDepth: rearrange(true),
   Split: (context) => {
     const { type, shape } = context.input(0)
     const axis = context.axis('axis', 0)
     return splitSizes(context).map((size) => ({ type, shape: shape.map((old, at) => (at === axis ? size : old)) }))
   },
   Squeeze: squeeze,
-  Tile: (context) => {
+  Tile: shaped((shape, context) => {
     const repeats = context.numbers(1)
-    return like(
-      context,
-      context.input(0).shape.map((size, at) => size * (repeats[at] ?? 1)),
-    )
-  },
+    return shape.map((size, at) => size * (repeats[at] ?? 1))
+  }),
   TopK: (context) => {
     const { type, shape } = context.input(0)
     const axis = context.axis('axis', -1)
     const count = context.has(1) ? context.numbers(1)[0]! : context.int('k')
     const result = shape.map((size, at) => (at === axis ? count : size))
-    return [
-      { type, shape: result },
-      { type: 'i64', shape: result },
-    ]
+    return [...value(type, result), ...value('i64', result)]
   },
   Transpose: transpose,
   Unsqueeze: unsqueeze,

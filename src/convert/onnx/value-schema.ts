@@ -1,5 +1,5 @@
 // Tensors and value types of onnx.proto (onnx 1.23, IR version 13).
-import { type MessageType, many, of, one } from '../protobuf/message.ts'
+import { type MessageType, many, one } from '../protobuf/message.ts'
 
 export interface StringEntry {
   key?: string
@@ -55,10 +55,7 @@ export const tensorProto: MessageType<TensorProto> = {
     rawData: one(9, 'bytes'),
     doubleData: many(10, 'double'),
     uint64Data: many(11, 'uint64'),
-    externalData: many(
-      13,
-      of(() => stringEntry),
-    ),
+    externalData: many(13, () => stringEntry),
     dataLocation: one(14, 'int32'),
   },
 }
@@ -70,71 +67,34 @@ const dimension: MessageType<DimensionProto> = {
 
 const shape: MessageType<{ dim: DimensionProto[] }> = {
   name: 'TensorShapeProto',
-  fields: {
-    dim: many(
-      1,
-      of(() => dimension),
-    ),
-  },
+  fields: { dim: many(1, () => dimension) },
 }
 
 const tensorType: MessageType<NonNullable<TypeProto['tensorType']>> = {
   name: 'TypeProto.Tensor',
-  fields: {
-    elemType: one(1, 'int32'),
-    shape: one(
-      2,
-      of(() => shape),
-    ),
-  },
+  fields: { elemType: one(1, 'int32'), shape: one(2, () => shape) },
 }
 
 const sequenceType: MessageType<NonNullable<TypeProto['sequenceType']>> = {
   name: 'TypeProto.Sequence',
-  fields: {
-    elemType: one(
-      1,
-      of(() => typeProto),
-    ),
-  },
+  fields: { elemType: one(1, () => typeProto) },
 }
 
 const mapType: MessageType<NonNullable<TypeProto['mapType']>> = {
   name: 'TypeProto.Map',
-  fields: {
-    keyType: one(1, 'int32'),
-    valueType: one(
-      2,
-      of(() => typeProto),
-    ),
-  },
+  fields: { keyType: one(1, 'int32'), valueType: one(2, () => typeProto) },
 }
 
 const typeProto: MessageType<TypeProto> = {
   name: 'TypeProto',
   fields: {
-    tensorType: one(
-      1,
-      of(() => tensorType),
-    ),
-    sequenceType: one(
-      4,
-      of(() => sequenceType),
-    ),
-    mapType: one(
-      5,
-      of(() => mapType),
-    ),
+    tensorType: one(1, () => tensorType),
+    sequenceType: one(4, () => sequenceType),
+    mapType: one(5, () => mapType),
   },
 }
 
 export const valueInfo: MessageType<ValueInfoProto> = {
   name: 'ValueInfoProto',
-  fields: {
-    name: one(1, 'string'),
-    type: one(
-      2,
-      of(() => typeProto),
-    ),
-  },
+  fields: { name: one(1, 'string'), type: one(2, () => typeProto) },
 }

@@ -6,7 +6,7 @@ type Scalar = 'int32' | 'int64' | 'uint64' | 'bool' | 'float' | 'double' | 'stri
 export interface Field {
   readonly number: number
   /** A scalar, or the type of the message that it holds (a function, because messages can contain each other). */
-  readonly kind: Scalar | (() => MessageType<never>)
+  readonly kind: Scalar | (() => AnyMessageType)
   readonly repeated: boolean
 }
 
@@ -20,13 +20,10 @@ export interface MessageType<T> {
   readonly fields: { readonly [K in keyof T]-?: Field }
 }
 
+type AnyMessageType = MessageType<Record<string, unknown>>
+
 export const one = (number: number, kind: Field['kind']): Field => ({ number, kind, repeated: false })
 export const many = (number: number, kind: Field['kind']): Field => ({ number, kind, repeated: true })
-/** The kind of a field that holds a message, which may be declared later. */
-export const of =
-  <T>(type: () => MessageType<T>): (() => MessageType<never>) =>
-  () =>
-    type() as unknown as MessageType<never>
 
 const MAX_DEPTH = 100
 const MAX_INT64 = 2n ** 63n - 1n
@@ -36,38 +33,24 @@ const int64 = (value: number): bigint => {
   return whole > MAX_INT64 ? MAX_INT64 : whole < -MAX_INT64 - 1n ? -MAX_INT64 - 1n : whole
 }
 
-const READ: Record<Scalar, (reader: BinaryReader) => unknown> = {
-  int32: (reader) => reader.int32(),
-  int64: (reader) => Number(reader.int64()),
-  uint64: (reader) => Number(reader.uint64()),
-  bool: (reader) => reader.bool(),
-  float: (reader) => reader.float(),
-  double: (reader) => reader.double(),
-  string: (reader) => reader.string(),
+interface ScalarType {
+  readonly wire: WireType
+  read(reader: BinaryReader): unknown
+  write(writer: BinaryWriter, value: never): unknown
+}
+
+const { Varint, Bit32, Bit64, LengthDelimited } = WireType
+
+const SCALARS: Record<Scalar, ScalarType> = {
+  int32: { wire: Varint, read: (from) => from.int32(), write: (to, value) => to.int32(value) },
+  int64: { wire: Varint, read: (from) => Number(from.int64()), write: (to, value) => to.int64(int64(value)) },
+  uint64: { wire: Varint, read: (from) => Number(from.uint64()), write: (to, value) => to.uint64(BigInt(value)) },
+  bool: { wire: Varint, read: (from) => from.bool(), write: (to, value) => to.bool(value) },
+  float: { wire: Bit32, read: (from) => from.float(), write: (to, value) => to.float(value) },
+  double: { wire: Bit64, read: (from) => from.double(), write: (to, value) => to.double(value) },
+  string: { wire: LengthDelimited, read: (from) => from.string(), write: (to, value) => to.string(value) },
   // A view of the file, not a copy.
-  bytes: (reader) => reader.bytes(),
-}
-
-const WRITE: Record<Scalar, (writer: BinaryWriter, value: never) => unknown> = {
-  int32: (writer, value) => writer.int32(value),
-  int64: (writer, value) => writer.int64(int64(value)),
-  uint64: (writer, value) => writer.uint64(BigInt(value)),
-  bool: (writer, value) => writer.bool(value),
-  float: (writer, value) => writer.float(value),
-  double: (writer, value) => writer.double(value),
-  string: (writer, value) => writer.string(value),
-  bytes: (writer, value) => writer.bytes(value),
-}
-
-const WIRE: Record<Scalar, WireType> = {
-  int32: WireType.Varint,
-  int64: WireType.Varint,
-  uint64: WireType.Varint,
-  bool: WireType.Varint,
-  float: WireType.Bit32,
-  double: WireType.Bit64,
-  string: WireType.LengthDelimited,
-  bytes: WireType.LengthDelimited,
+  bytes: { wire: LengthDelimited, read: (from) => from.bytes(), write: (to, value) => to.bytes(value) },
 }
 
 const isPackable = (kind: Field['kind']): kind is Scalar =>
@@ -75,27 +58,27 @@ const isPackable = (kind: Field['kind']): kind is Scalar =>
 
 const tablesOf = new WeakMap<object, Map<number, readonly [string, Field]>>()
 
-const tableOf = (type: MessageType<never>): Map<number, readonly [string, Field]> => {
+const tableOf = (type: AnyMessageType): Map<number, readonly [string, Field]> => {
   const known = tablesOf.get(type)
   if (known !== undefined) return known
-  const table = new Map(Object.entries<Field>(type.fields).map((entry) => [entry[1].number, entry] as const))
+  const table = new Map(Object.entries(type.fields).map((entry) => [entry[1].number, entry] as const))
   tablesOf.set(type, table)
   return table
 }
 
-const emptyOf = (type: MessageType<never>): Record<string, unknown> =>
+const emptyOf = (type: AnyMessageType): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries<Field>(type.fields)
+    Object.entries(type.fields)
       .filter(([, { repeated }]) => repeated)
       .map(([name]) => [name, []]),
   )
 
-const readMessage = (reader: BinaryReader, end: number, type: MessageType<never>, depth: number): unknown => {
+const readMessage = (reader: BinaryReader, end: number, type: AnyMessageType, depth: number): unknown => {
   if (depth > MAX_DEPTH) throw badRequest(`The file nests more than ${MAX_DEPTH} messages.`)
   const table = tableOf(type)
   const message = emptyOf(type)
   const readOne = (kind: Field['kind']): unknown => {
-    if (typeof kind === 'string') return READ[kind](reader)
+    if (typeof kind === 'string') return SCALARS[kind].read(reader)
     const length = reader.uint32()
     if (length > end - reader.pos) throw badRequest(`A message ends beyond the end of its ${type.name}.`)
     return readMessage(reader, reader.pos + length, kind(), depth + 1)
@@ -111,10 +94,10 @@ const readMessage = (reader: BinaryReader, end: number, type: MessageType<never>
     if (!repeated) message[name] = readOne(kind)
     else {
       const list = message[name] as unknown[]
-      if (wire === WireType.LengthDelimited && isPackable(kind)) {
+      if (wire === LengthDelimited && isPackable(kind)) {
         const stop = reader.uint32() + reader.pos
         if (stop > end) throw badRequest(`A list ends beyond the end of its ${type.name}.`)
-        while (reader.pos < stop) list.push(READ[kind](reader))
+        while (reader.pos < stop) list.push(SCALARS[kind].read(reader))
       } else list.push(readOne(kind))
     }
   }
@@ -127,7 +110,7 @@ export const decodeMessage = <T>(type: MessageType<T>, bytes: Uint8Array): T => 
   try {
     // Not a Buffer, whose slices would be views.
     const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
-    return readMessage(new BinaryReader(plain), bytes.length, type as unknown as MessageType<never>, 0) as T
+    return readMessage(new BinaryReader(plain), bytes.length, type as unknown as AnyMessageType, 0) as T
   } catch (error) {
     if (error instanceof RangeError || (error instanceof Error && error.constructor === Error)) {
       throw badRequest(`The file is not a complete ${type.name}: ${error.message}.`)
@@ -136,24 +119,24 @@ export const decodeMessage = <T>(type: MessageType<T>, bytes: Uint8Array): T => 
   }
 }
 
-const writeMessage = (writer: BinaryWriter, type: MessageType<never>, message: Record<string, unknown>): void => {
-  for (const [name, { number, kind, repeated }] of Object.entries<Field>(type.fields)) {
+const writeMessage = (writer: BinaryWriter, type: AnyMessageType, message: Record<string, unknown>): void => {
+  for (const [name, { number, kind, repeated }] of Object.entries(type.fields)) {
     const value = message[name]
     if (value === undefined) continue
     if (repeated && isPackable(kind)) {
       const list = value as never[]
       if (list.length === 0) continue
-      writer.tag(number, WireType.LengthDelimited).fork()
-      for (const item of list) WRITE[kind](writer, item)
+      writer.tag(number, LengthDelimited).fork()
+      for (const item of list) SCALARS[kind].write(writer, item)
       writer.join()
       continue
     }
     for (const item of repeated ? (value as unknown[]) : [value]) {
       if (typeof kind === 'string') {
-        writer.tag(number, WIRE[kind])
-        WRITE[kind](writer, item as never)
+        writer.tag(number, SCALARS[kind].wire)
+        SCALARS[kind].write(writer, item as never)
       } else {
-        writer.tag(number, WireType.LengthDelimited).fork()
+        writer.tag(number, LengthDelimited).fork()
         writeMessage(writer, kind(), item as Record<string, unknown>)
         writer.join()
       }
@@ -163,6 +146,6 @@ const writeMessage = (writer: BinaryWriter, type: MessageType<never>, message: R
 
 export const encodeMessage = <T>(type: MessageType<T>, message: T): Uint8Array<ArrayBuffer> => {
   const writer = new BinaryWriter()
-  writeMessage(writer, type as unknown as MessageType<never>, message as Record<string, unknown>)
+  writeMessage(writer, type as unknown as AnyMessageType, message as Record<string, unknown>)
   return writer.finish()
 }

@@ -58,15 +58,15 @@ export const byteRows = (work: IntegerEdit, node: OnnxNode): boolean => {
   // Possibly rows of a mask.
   if (!areFinite(rows.values)) return false
   const [name, indices] = node.inputs as [string, string]
-  const scales = once(work, `rows ${name}`, () => {
+  const [bytes, scale] = once(work, `rows ${name}`, () => {
     const { values, scales } = toBytes(rows.values, rows.shape, 0)
-    const bytes = { type: 'i8', shape: rows.shape, data: new Uint8Array(values.buffer) } as const
-    work.made.set(`row bytes ${name}`, edit.constant(`${name}_i8`, bytes))
-    return edit.constant(`${name}_scale`, tensorOf('f32', [rows.shape[0]!, 1], scales))
+    return [
+      edit.constant(`${name}_i8`, { type: 'i8', shape: rows.shape, data: new Uint8Array(values.buffer) }),
+      edit.constant(`${name}_scale`, tensorOf('f32', [rows.shape[0]!, 1], scales)),
+    ] as const
   })
-  const gathered = edit.emit('Gather', [work.made.get(`row bytes ${name}`)!, indices])
-  const cast = edit.emit('Cast', [gathered], { to: int(1) })
-  edit.emit('Mul', [cast, edit.emit('Gather', [scales, indices])], {}, { output: node.outputs[0]! })
+  const cast = edit.emit('Cast', [edit.emit('Gather', [bytes, indices])], { to: int(1) })
+  edit.emit('Mul', [cast, edit.emit('Gather', [scale, indices])], {}, { output: node.outputs[0]! })
   return true
 }
 

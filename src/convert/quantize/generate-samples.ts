@@ -24,16 +24,7 @@ const fixedShape = ({ name, shape }: OnnxValue): number[] => {
 }
 
 /** Operators that pass an index through, or that convert negative indices, which count from the end. */
-const PASSED: ReadonlySet<string> = new Set([
-  'Cast',
-  'Add',
-  'Where',
-  'Reshape',
-  'Squeeze',
-  'Unsqueeze',
-  'Flatten',
-  'Identity',
-])
+const PASSED: ReadonlySet<string> = new Set('Cast Add Where Reshape Squeeze Unsqueeze Flatten Identity'.split(' '))
 
 /** The exclusive limit for generated integers: the number of rows of the table that the input indexes; 2 without one. */
 const integerLimit = ({ graph }: OnnxModel, input: string): number => {

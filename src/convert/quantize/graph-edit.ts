@@ -15,7 +15,7 @@ export interface GraphEdit {
     type: string,
     inputs: readonly string[],
     attributes?: OnnxNode['attributes'],
-    options?: { readonly output?: string; readonly domain?: string },
+    options?: { readonly output?: string | undefined; readonly domain?: string },
   ): string
 }
 

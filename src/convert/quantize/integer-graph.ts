@@ -16,19 +16,16 @@ export interface IntegerEdit {
   readonly opset: number
   readonly ranges: ReadonlyMap<string, ValueRange>
   /** Results that several nodes use, by key. */
-  readonly made: Map<string, string>
+  readonly made: Map<string, unknown>
 }
 
 /** `DequantizeLinear` supports scales per channel since this operator set. */
 export const CHANNEL_OPSET = 13
 
-/** Returns the name created by `make`, which is called once per key. */
-export const once = ({ made }: IntegerEdit, key: string, make: () => string): string => {
-  const known = made.get(key)
-  if (known !== undefined) return known
-  const name = make()
-  made.set(key, name)
-  return name
+/** Returns the names created by `make`, which is called once per key. */
+export const once = <Names>({ made }: IntegerEdit, key: string, make: () => Names): Names => {
+  if (!made.has(key)) made.set(key, make())
+  return made.get(key) as Names
 }
 
 /** The right-hand matrix of a MatMul or Gemm. */

@@ -21,12 +21,7 @@ const finishProduct = ({ edit }: IntegerEdit, node: OnnxNode, product: (output?:
   const output = node.outputs[0]!
   const [alpha, beta] = [attributeOf(node, 'alpha', 'float', 1), attributeOf(node, 'beta', 'float', 1)]
   const scaled = (value: string, by: number, to?: string): string =>
-    edit.emit(
-      'Mul',
-      [value, edit.constant(`${output}_factor`, tensorOf('f32', [], [by]))],
-      {},
-      to ? { output: to } : {},
-    )
+    edit.emit('Mul', [value, edit.constant(`${output}_factor`, tensorOf('f32', [], [by]))], {}, { output: to })
   const addend = node.type === 'Gemm' && beta !== 0 ? node.inputs[2] : undefined
   if (!addend) {
     if (node.type === 'MatMul' || alpha === 1) product(output)
@@ -38,50 +33,38 @@ const finishProduct = ({ edit }: IntegerEdit, node: OnnxNode, product: (output?:
 }
 
 /** The value as unsigned bytes, with the scale and zero point of its own range at run time. */
-const dynamicBytes = (work: IntegerEdit, value: string): readonly [string, string, string] => {
-  const { edit } = work
-  const quantized = once(work, `dynamic ${value}`, () => {
-    const [bytes, scale, zero] = [edit.name(`${value}_u8`), edit.name(`${value}_scale`), edit.name(`${value}_zero`)]
-    edit.nodes.push({
-      name: edit.name(`${value}_quantize`),
-      type: 'DynamicQuantizeLinear',
-      domain: '',
-      inputs: [value],
-      outputs: [bytes, scale, zero],
-      attributes: {},
-    })
-    work.made.set(`dynamic scale ${value}`, scale)
-    work.made.set(`dynamic zero ${value}`, zero)
-    return bytes
+const dynamicBytes = (work: IntegerEdit, value: string): readonly [string, string, string] =>
+  once(work, `dynamic ${value}`, () => {
+    const { edit } = work
+    const outputs = [edit.name(`${value}_u8`), edit.name(`${value}_scale`), edit.name(`${value}_zero`)] as const
+    const name = edit.name(`${value}_quantize`)
+    edit.nodes.push({ name, type: 'DynamicQuantizeLinear', domain: '', inputs: [value], outputs, attributes: {} })
+    return outputs
   })
-  return [quantized, work.made.get(`dynamic scale ${value}`)!, work.made.get(`dynamic zero ${value}`)!]
-}
 
 /** The integer product as float32: product · (scale of the value · scales of the weights). */
 const toFloat = (edit: GraphEdit, product: string, scale: string, scales: string, output?: string): string => {
   const cast = edit.emit('Cast', [product], { to: int(1) })
-  return edit.emit('Mul', [cast, edit.emit('Mul', [scale, scales])], {}, output ? { output } : {})
+  return edit.emit('Mul', [cast, edit.emit('Mul', [scale, scales])], {}, { output })
 }
 
 /** MatMul and Gemm as onnxruntime's quantize_dynamic writes them, with a scale per column. */
 export const dynamicProduct = (work: IntegerEdit, node: OnnxNode, matrix: Matrix): void => {
   const { edit } = work
   const { name, rows, columns } = matrix
-  const scales = once(work, `columns ${name} ${matrix.transposed}`, () => {
+  const [weight, weightScales] = once(work, `columns ${name} ${matrix.transposed}`, () => {
     const { values, scales } = toBytes(untransposed(matrix), [rows, columns], 1, MAX_INTEGER_WEIGHT)
     const data = new Uint8Array(values.buffer)
-    work.made.set(
-      `bytes ${name} ${matrix.transposed}`,
+    return [
       edit.constant(`${name}_i8`, { type: 'i8', shape: [rows, columns], data }),
-    )
-    return edit.constant(`${name}_scale`, tensorOf('f32', [columns], scales))
+      edit.constant(`${name}_scale`, tensorOf('f32', [columns], scales)),
+    ] as const
   })
-  const weight = work.made.get(`bytes ${name} ${matrix.transposed}`)!
   finishProduct(work, node, (output) => {
     const [bytes, scale, zero] = dynamicBytes(work, node.inputs[0]!)
     const weightZero = once(work, 'zero i8', () => edit.constant('zero_i8', tensorOf('i8', [], [0])))
     const product = edit.emit('MatMulInteger', [bytes, weight, zero, weightZero])
-    return toFloat(edit, product, scale, scales, output)
+    return toFloat(edit, product, scale, weightScales, output)
   })
 }
 
@@ -94,22 +77,23 @@ export const dynamicConv = (work: IntegerEdit, node: OnnxNode): boolean => {
   if (weight === null) return false
   const [name, channels] = [node.inputs[1]!, weight.shape[0]!]
   const perChannel = [1, channels, ...weight.shape.slice(2).map(() => 1)]
-  const scales = once(work, `unsigned ${name}`, () => {
+  const [weights, weightScales] = once(work, `unsigned ${name}`, () => {
     const { values, scales } = toBytes(weight.values, weight.shape, 0)
     const data = Uint8Array.from(values, (value) => value + WEIGHT_ZERO)
-    work.made.set(`unsigned bytes ${name}`, edit.constant(`${name}_u8`, { type: 'u8', shape: weight.shape, data }))
-    return edit.constant(`${name}_scale`, tensorOf('f32', perChannel, scales))
+    return [
+      edit.constant(`${name}_u8`, { type: 'u8', shape: weight.shape, data }),
+      edit.constant(`${name}_scale`, tensorOf('f32', perChannel, scales)),
+    ] as const
   })
   const [bytes, scale, zero] = dynamicBytes(work, node.inputs[0]!)
   const weightZero = once(work, 'zero u8', () => edit.constant('zero_u8', tensorOf('u8', [], [WEIGHT_ZERO])))
-  const inputs = [bytes, work.made.get(`unsigned bytes ${name}`)!, zero, weightZero]
-  const product = edit.emit('ConvInteger', inputs, node.attributes)
+  const product = edit.emit('ConvInteger', [bytes, weights, zero, weightZero], node.attributes)
   const bias = node.inputs[2]
   const output = node.outputs[0]!
-  if (!bias) return toFloat(edit, product, scale, scales, output) === output
+  if (!bias) return toFloat(edit, product, scale, weightScales, output) === output
   const shape = edit.constant(`${name}_shape`, tensorOf('i64', [perChannel.length], perChannel))
   const reshaped = edit.emit('Reshape', [bias, shape])
-  edit.emit('Add', [toFloat(edit, product, scale, scales), reshaped], {}, { output })
+  edit.emit('Add', [toFloat(edit, product, scale, weightScales), reshaped], {}, { output })
   return true
 }
 
@@ -117,17 +101,16 @@ export const dynamicConv = (work: IntegerEdit, node: OnnxNode): boolean => {
 export const nibbleProduct = (work: IntegerEdit, node: OnnxNode, matrix: Matrix): void => {
   const { edit } = work
   const { name, rows, columns, transposed } = matrix
-  const key = `nibbles ${name} ${transposed}`
-  const values = once(work, key, () => {
+  const weights = once(work, `nibbles ${name} ${transposed}`, () => {
     const { values, scales, zeroPoints, blocks } = toNibbles(matrix.values, matrix, BLOCK)
-    work.made.set(`${key} scales`, edit.constant(`${name}_scale`, tensorOf('f32', [columns * blocks], scales)))
-    const zeros = { type: 'u8', shape: [zeroPoints.length], data: zeroPoints } as const
-    work.made.set(`${key} zeros`, edit.constant(`${name}_zero`, zeros))
-    return edit.constant(`${name}_i4`, { type: 'u8', shape: [columns, blocks, BLOCK / 2], data: values })
+    const scale = edit.constant(`${name}_scale`, tensorOf('f32', [columns * blocks], scales))
+    const zero = edit.constant(`${name}_zero`, { type: 'u8', shape: [zeroPoints.length], data: zeroPoints })
+    const shape = [columns, blocks, BLOCK / 2]
+    return [edit.constant(`${name}_i4`, { type: 'u8', shape, data: values }), scale, zero]
   })
-  const inputs = [node.inputs[0]!, values, work.made.get(`${key} scales`)!, work.made.get(`${key} zeros`)!]
+  const inputs = [node.inputs[0]!, ...weights]
   const attributes = { K: int(rows), N: int(columns), bits: int(4), block_size: int(BLOCK) }
   finishProduct(work, node, (output) =>
-    edit.emit('MatMulNBits', inputs, attributes, { domain: 'com.microsoft', ...(output && { output }) }),
+    edit.emit('MatMulNBits', inputs, attributes, { domain: 'com.microsoft', output }),
   )
 }

@@ -36,7 +36,7 @@ const copyMessage = (
     const [number, wire] = reader.tag()
     const [name, field] = fields.get(number) ?? []
     if (wire === WireType.LengthDelimited && name !== undefined && typeof field?.kind === 'function') {
-      const content = replace(name, reader.bytes(), field.kind() as unknown as MessageType<Message>)
+      const content = replace(name, reader.bytes(), field.kind())
       writer.tag(number, wire).bytes(content)
     } else {
       reader.skip(wire, number)

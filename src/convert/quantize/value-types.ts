@@ -40,16 +40,10 @@ const RULES = new Map<string, TypeRule>([
   ...rules('Cast', named('to')),
   ...rules('RandomNormal RandomUniform', named('dtype')),
   ...rules(
-    'If Loop Scan Unique Bernoulli Multinomial EyeLike RandomNormalLike RandomUniformLike ImageDecoder',
-    unknown,
-  ),
-  ...rules(
-    'SequenceConstruct SequenceInsert SequenceErase SequenceEmpty SequenceLength SequenceAt SequenceMap',
-    unknown,
-  ),
-  ...rules('SplitToSequence ConcatFromSequence Optional OptionalGetElement OptionalHasElement', unknown),
-  ...rules(
-    'TfIdfVectorizer StringNormalizer StringConcat StringSplit RegexFullMatch QLinearConv QLinearMatMul',
+    'If Loop Scan Unique Bernoulli Multinomial EyeLike RandomNormalLike RandomUniformLike ImageDecoder ' +
+      'SequenceConstruct SequenceInsert SequenceErase SequenceEmpty SequenceLength SequenceAt SequenceMap ' +
+      'SplitToSequence ConcatFromSequence Optional OptionalGetElement OptionalHasElement ' +
+      'TfIdfVectorizer StringNormalizer StringConcat StringSplit RegexFullMatch QLinearConv QLinearMatMul',
     unknown,
   ),
 ])

@@ -1,27 +1,27 @@
 // The messages of the Core ML layers that are written and quantized here, with Apple's names and numbers (coremltools,
 // mlmodel/format/NeuralNetwork.proto, specification version 4).
 import { type MessageType, many, one } from '../protobuf/message.ts'
-import { count, counts, empty, flag, held, integers, list, type Message, message, real } from './schema-fields.ts'
+import { count, counts, empty, flag, integers, type Message, message, real } from './schema-fields.ts'
 import { weights } from './weight-schema.ts'
 
 const alpha = message('Alpha', { alpha: real(1) })
 const alphaBeta = message('AlphaBeta', { alpha: real(1), beta: real(2) })
 const activation = message('ActivationParams', {
-  linear: held(5, () => alphaBeta),
-  ReLU: held(10, () => empty),
-  leakyReLU: held(15, () => alpha),
-  thresholdedReLU: held(20, () => alpha),
-  tanh: held(30, () => empty),
-  sigmoid: held(40, () => empty),
-  sigmoidHard: held(41, () => alphaBeta),
-  ELU: held(50, () => alpha),
-  softsign: held(60, () => empty),
-  softplus: held(70, () => empty),
+  linear: one(5, () => alphaBeta),
+  ReLU: one(10, () => empty),
+  leakyReLU: one(15, () => alpha),
+  thresholdedReLU: one(20, () => alpha),
+  tanh: one(30, () => empty),
+  sigmoid: one(40, () => empty),
+  sigmoidHard: one(41, () => alphaBeta),
+  ELU: one(50, () => alpha),
+  softsign: one(60, () => empty),
+  softplus: one(70, () => empty),
 })
 
 const edge = message('EdgeSizes', { startEdgeSize: count(1), endEdgeSize: count(2) })
-const borders = message('BorderAmounts', { borderAmounts: list(10, () => edge) })
-const validPadding = message('ValidPadding', { paddingAmounts: held(1, () => borders) })
+const borders = message('BorderAmounts', { borderAmounts: many(10, () => edge) })
+const validPadding = message('ValidPadding', { paddingAmounts: one(1, () => borders) })
 const convolution = message('ConvolutionLayerParams', {
   outputChannels: count(1),
   kernelChannels: count(2),
@@ -29,18 +29,17 @@ const convolution = message('ConvolutionLayerParams', {
   kernelSize: counts(20),
   stride: counts(30),
   dilationFactor: counts(40),
-  valid: held(50, () => validPadding),
+  valid: one(50, () => validPadding),
   isDeconvolution: flag(60),
   hasBias: flag(70),
   weights: weights(90),
   bias: weights(91),
-  outputShape: counts(100),
 })
 const pooling = message('PoolingLayerParams', {
   type: one(1, 'int32'),
   kernelSize: counts(10),
   stride: counts(20),
-  valid: held(30, () => validPadding),
+  valid: one(30, () => validPadding),
   avgPoolExcludePadding: flag(50),
   globalPooling: flag(60),
 })
@@ -64,10 +63,10 @@ const batchnorm = message('BatchnormLayerParams', {
 const lrn = message('LRNLayerParams', { alpha: real(1), beta: real(2), localSize: count(3), k: real(4) })
 const paddingConstant = message('PaddingConstant', { value: real(1) })
 const padding = message('PaddingLayerParams', {
-  constant: held(1, () => paddingConstant),
-  reflection: held(2, () => empty),
-  replication: held(3, () => empty),
-  paddingAmounts: held(10, () => borders),
+  constant: one(1, () => paddingConstant),
+  reflection: one(2, () => empty),
+  replication: one(3, () => empty),
+  paddingAmounts: one(10, () => borders),
 })
 const upsample = message('UpsampleLayerParams', {
   scalingFactor: counts(1),
@@ -146,11 +145,21 @@ const lstmParams = message('LSTMParams', {
 const lstm = message('UniDirectionalLSTMLayerParams', {
   inputVectorSize: count(1),
   outputVectorSize: count(2),
-  activations: list(10, () => activation),
-  params: held(15, () => lstmParams),
-  weightParams: held(20, () => lstmWeights),
+  activations: many(10, () => activation),
+  params: one(15, () => lstmParams),
+  weightParams: one(20, () => lstmWeights),
   reverseInput: flag(100),
 })
+
+/** Several layers with the same parameters, as `name:number`. */
+const layers = (text: string, type: MessageType<Message>) =>
+  Object.fromEntries(
+    text
+      .trim()
+      .split(/\s+/)
+      .map((pair) => pair.split(':') as [string, string])
+      .map(([name, number]) => [name, [Number(number), type] as const]),
+  )
 
 /** The layers by field name. Those without parameters here use only default parameters. */
 export const LAYERS: Readonly<Record<string, readonly [number, MessageType<Message>]>> = {
@@ -166,41 +175,7 @@ export const LAYERS: Readonly<Record<string, readonly [number, MessageType<Messa
   reorganizeData: [345, reorganize],
   uniDirectionalLSTM: [420, lstm],
   clip: [660, clip],
-  ceil: [665, empty],
-  floor: [670, empty],
-  sign: [680, empty],
-  round: [685, empty],
-  sin: [710, empty],
-  cos: [715, empty],
-  tan: [720, empty],
-  asin: [730, empty],
-  acos: [735, empty],
-  atan: [740, empty],
-  sinh: [750, empty],
-  cosh: [755, empty],
-  tanh: [760, empty],
-  asinh: [770, empty],
-  acosh: [775, empty],
-  atanh: [780, empty],
-  erf: [790, empty],
   gelu: [795, gelu],
-  equal: [815, empty],
-  lessThan: [825, empty],
-  lessEqual: [827, empty],
-  greaterThan: [830, empty],
-  greaterEqual: [832, empty],
-  logicalOr: [840, empty],
-  logicalXor: [845, empty],
-  logicalNot: [850, empty],
-  logicalAnd: [855, empty],
-  modBroadcastable: [865, empty],
-  minBroadcastable: [870, empty],
-  maxBroadcastable: [875, empty],
-  addBroadcastable: [880, empty],
-  powBroadcastable: [885, empty],
-  divideBroadcastable: [890, empty],
-  multiplyBroadcastable: [900, empty],
-  subtractBroadcastable: [905, empty],
   tile: [920, tile],
   gather: [930, axis],
   gatherAlongAxis: [952, axis],
@@ -221,17 +196,23 @@ export const LAYERS: Readonly<Record<string, readonly [number, MessageType<Messa
   flattenTo2D: [1130, axis],
   reshapeStatic: [1140, reshapeStatic],
   constantPad: [1155, constantPad],
-  reduceL1: [1250, reduce],
-  reduceL2: [1255, reduce],
-  reduceMax: [1260, reduce],
-  reduceMin: [1265, reduce],
-  reduceSum: [1270, reduce],
-  reduceProd: [1275, reduce],
-  reduceMean: [1280, reduce],
-  reduceLogSum: [1285, reduce],
-  reduceSumSquare: [1290, reduce],
-  reduceLogSumExp: [1295, reduce],
-  whereBroadcastable: [1330, empty],
   layerNormalization: [1350, layerNormalization],
   cumSum: [1455, cumSum],
+  ...layers(
+    `
+    reduceL1:1250 reduceL2:1255 reduceMax:1260 reduceMin:1265 reduceSum:1270 reduceProd:1275 reduceMean:1280
+    reduceLogSum:1285 reduceSumSquare:1290 reduceLogSumExp:1295
+    `,
+    reduce,
+  ),
+  ...layers(
+    `
+    ceil:665 floor:670 sign:680 round:685 sin:710 cos:715 tan:720 asin:730 acos:735 atan:740 sinh:750 cosh:755
+    tanh:760 asinh:770 acosh:775 atanh:780 erf:790 equal:815 lessThan:825 lessEqual:827 greaterThan:830
+    greaterEqual:832 logicalOr:840 logicalXor:845 logicalNot:850 logicalAnd:855 modBroadcastable:865
+    minBroadcastable:870 maxBroadcastable:875 addBroadcastable:880 powBroadcastable:885
+    divideBroadcastable:890 multiplyBroadcastable:900 subtractBroadcastable:905 whereBroadcastable:1330
+    `,
+    empty,
+  ),
 }

@@ -1,6 +1,6 @@
 import { badRequest } from '../../domain/errors.ts'
 import { finiteNumbers, requireConstant, weightsOf } from './network.ts'
-import { type Rule, reshaped } from './step.ts'
+import { layerOf, type Rule, reshaped } from './step.ts'
 import { onImages } from './windows.ts'
 
 /** Written as x · factor + offset, which supports any number of dimensions. */
@@ -14,13 +14,8 @@ export const batchNormalization: Rule = (step) => {
   const epsilon = context.float('epsilon', 1e-5)
   const factors = scale!.map((value, at) => value / Math.sqrt(variance![at]! + epsilon))
   const offsets = bias!.map((value, at) => value - mean![at]! * factors[at]!)
-  const shape = [
-    factors.length,
-    ...step
-      .shape(0)
-      .slice(2)
-      .map(() => 1),
-  ]
+  const image = step.shape(0).slice(2)
+  const shape = [factors.length, ...image.map(() => 1)]
   const scaled = step.add('multiplyBroadcastable', {}, [step.value(0), net.constant(factors, shape)])
   step.emit('addBroadcastable', {}, [scaled, net.constant(offsets, shape)])
 }
@@ -60,17 +55,12 @@ export const layerNormalization: Rule = (step) => {
   step.emit('layerNormalization', params, [step.value(0)])
 }
 
-export const lrn: Rule = ({ context, emit, value }) =>
-  emit(
-    'lrn',
-    {
-      alpha: context.float('alpha', 1e-4),
-      beta: context.float('beta', 0.75),
-      localSize: context.int('size'),
-      k: context.float('bias', 1),
-    },
-    [value(0)],
-  )
+export const lrn = layerOf('lrn', ({ context }) => ({
+  alpha: context.float('alpha', 1e-4),
+  beta: context.float('beta', 0.75),
+  localSize: context.int('size'),
+  k: context.float('bias', 1),
+}))
 
 /** Before operator set 13, all dimensions from the axis on are treated as one. */
 export const softmax =

@@ -3,23 +3,12 @@ import { badRequest } from '../../domain/errors.ts'
 import { ELEMENT_TYPES } from '../onnx/model.ts'
 import { isFloat } from './network.ts'
 import type { Message } from './schema-fields.ts'
-import type { Rule, Step } from './step.ts'
+import { layerOf, type Rule, type Step } from './step.ts'
 
-const simple =
-  (kind: string): Rule =>
-  (step) =>
-    step.emit(kind, {}, [step.value(0)])
-
-const activation =
-  (params: (step: Step) => Message): Rule =>
-  (step) =>
-    step.emit('activation', params(step), [step.value(0)])
+const activation = (params: (step: Step) => Message): Rule => layerOf('activation', params)
 
 /** UnaryFunctionLayerParams.Operation. Its epsilon of 1e-6 applies only to 1/x, which is a division here. */
-const unary =
-  (type: number): Rule =>
-  (step) =>
-    step.emit('unary', { type }, [step.value(0)])
+const unary = (type: number): Rule => layerOf('unary', () => ({ type }))
 
 const linear = (alpha: number): Message => ({ linear: { alpha, beta: 0 } })
 
@@ -35,16 +24,15 @@ const broadcast =
     step.emit(kind, {}, [left, inputs[last]!])
   }
 
-const clip: Rule = (step) => {
-  const { context } = step
+const clip = layerOf('clip', ({ context }) => {
   const limit = (at: number, name: string, absent: number): number => {
     if (context.opset < 11) return context.float(name, absent)
     return context.has(at) ? context.numbers(at)[0]! : absent
   }
   const finite = (value: number) => Math.max(-3.4e38, Math.min(3.4e38, value))
   const [minVal, maxVal] = [finite(limit(1, 'min', -Infinity)), finite(limit(2, 'max', Infinity))]
-  step.emit('clip', { minVal, maxVal }, [step.value(0)])
-}
+  return { minVal, maxVal }
+})
 
 /** max(x, 0) + slope · min(x, 0), because the slope may have any shape. */
 const prelu: Rule = (step) => {
@@ -82,9 +70,6 @@ const cast: Rule = (step) => {
   step.emit('activation', linear(1), [x])
 }
 
-const gelu: Rule = (step) =>
-  step.emit('gelu', { mode: step.context.text('approximate', 'none') === 'tanh' ? 1 : 0 }, [step.value(0)])
-
 const where: Rule = (step) => step.emit('whereBroadcastable', {}, [step.value(0), step.value(1), step.value(2)])
 
 const mod: Rule = (step) => {
@@ -119,7 +104,7 @@ export const POINTWISE: Readonly<Record<string, Rule>> = {
   Reciprocal: (step) => step.emit('divideBroadcastable', {}, [step.net.constant([1], [1]), step.value(0)]),
   HardSwish: hardSwish,
   PRelu: prelu,
-  Gelu: gelu,
+  Gelu: layerOf('gelu', ({ context }) => ({ mode: context.text('approximate', 'none') === 'tanh' ? 1 : 0 })),
   Clip: clip,
   Cast: cast,
   Where: where,
@@ -152,12 +137,12 @@ export const POINTWISE: Readonly<Record<string, Rule>> = {
   And: broadcast('logicalAnd'),
   Or: broadcast('logicalOr'),
   Xor: broadcast('logicalXor'),
-  Not: simple('logicalNot'),
+  Not: layerOf('logicalNot'),
   // Only NaN differs from itself.
   IsNaN: (step) => step.emit('logicalNot', {}, [step.add('equal', {}, [step.value(0), step.value(0)])]),
   ...Object.fromEntries(
     'Ceil Floor Round Sign Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Erf'
       .split(' ')
-      .map((name) => [name, simple(name.toLowerCase())]),
+      .map((name) => [name, layerOf(name.toLowerCase())]),
   ),
 }

@@ -1,14 +1,10 @@
-import type { Constant } from '../onnx/constants.ts'
+import { type Constant, transposeConstant } from '../onnx/constants.ts'
 import { finiteNumbers, weightsOf } from './network.ts'
 import { type Rule, reshaped } from './step.ts'
 
-const transposed = ({ values, shape }: Constant): Float32Array => {
-  const [rows, columns] = shape as [number, number]
-  const result = new Float32Array(rows * columns)
-  for (let row = 0; row < rows; row++)
-    for (let at = 0; at < columns; at++) result[at * rows + row] = Number(values[row * columns + at])
-  return result
-}
+/** The numbers of a matrix, column by column. */
+export const transposed = (matrix: Constant): Float32Array =>
+  Float32Array.from(transposeConstant(matrix, [1, 0]).values)
 
 export const matMul: Rule = (step) => {
   const { context, net } = step

@@ -3,7 +3,8 @@ import { badRequest } from '../../domain/errors.ts'
 import { padsOf, permutationOf, sliceRanges, splitSizes } from '../onnx/shape-rules-arrangement.ts'
 import { axesOf } from '../onnx/shape-values.ts'
 import { requireConstant, weightsOf } from './network.ts'
-import { type Rule, reshaped, type Step } from './step.ts'
+import { transposed } from './products.ts'
+import { layerOf, type Rule, reshaped, type Step } from './step.ts'
 
 /** Sizes are known in advance, so every operator that keeps the order of elements is a reshape. */
 const reshape: Rule = (step) => void reshaped(step, step.value(0), step.result, step.output)
@@ -13,18 +14,15 @@ const slice: Rule = (step) => {
   // A slice that runs backward through the first element ends before it, which the mask expresses.
   const ends = ranges.map(({ start, step: by, count }) => start + by * count)
   if (ranges.some(({ count }) => count === 0)) throw badRequest('Its result is empty.')
-  step.emit(
-    'sliceStatic',
-    {
-      beginIds: ranges.map(({ start }) => start),
-      beginMasks: ranges.map(() => false),
-      endIds: ends.map((end) => Math.max(0, end)),
-      endMasks: ends.map((end) => end < 0),
-      strides: ranges.map(({ step: by }) => by),
-      squeezeMasks: ranges.map(() => false),
-    },
-    [step.value(0)],
-  )
+  const params = {
+    beginIds: ranges.map(({ start }) => start),
+    beginMasks: ranges.map(() => false),
+    endIds: ends.map((end) => Math.max(0, end)),
+    endMasks: ends.map((end) => end < 0),
+    strides: ranges.map(({ step: by }) => by),
+    squeezeMasks: ranges.map(() => false),
+  }
+  step.emit('sliceStatic', params, [step.value(0)])
 }
 
 const split: Rule = (step) => {
@@ -47,29 +45,16 @@ const gather: Rule = (step) => {
   const table = data.length === 2 && axis === 0 ? context.constant(0) : undefined
   const indices = step.shape(1)
   if (table === undefined || context.constant(1) !== undefined || indices.length > 4) {
-    const taken = net.add(
-      'gather',
-      { axis },
-      [step.value(0), step.value(1)],
-      [...data.slice(0, axis), ...indices, ...data.slice(axis + 1)],
-    )
+    const shape = [...data.slice(0, axis), ...indices, ...data.slice(axis + 1)]
+    const taken = net.add('gather', { axis }, [step.value(0), step.value(1)], shape)
     return void reshaped(step, taken, step.result, step.output)
   }
   const [rows, width] = data as [number, number]
-  const columns = new Float32Array(rows * width)
-  for (let row = 0; row < rows; row++)
-    for (let at = 0; at < width; at++) columns[at * rows + row] = Number(table.values[row * width + at])
   const places = reshaped(step, step.value(1), [...indices, 1])
-  const params = { vocabSize: rows, embeddingSize: width, hasBias: false, weights: weightsOf(columns) }
+  const params = { vocabSize: rows, embeddingSize: width, hasBias: false, weights: weightsOf(transposed(table)) }
   const found = net.add('embeddingND', params, [places], [...indices, width])
   reshaped(step, found, step.result, step.output)
 }
-
-const transpose: Rule = (step) => step.emit('transpose', { axes: [...permutationOf(step.context)] }, [step.value(0)])
-
-const expand: Rule = (step) => step.emit('broadcastToStatic', { targetShape: [...step.result] }, [step.value(0)])
-
-const tile: Rule = (step) => step.emit('tile', { reps: step.context.numbers(1) }, [step.value(0)])
 
 const pad: Rule = (step) => {
   const { context } = step
@@ -82,15 +67,8 @@ const pad: Rule = (step) => {
       : context.float('value', 0)
     return step.emit('constantPad', { value: Number(value), padAmounts: pads.flat() }, [step.value(0)])
   }
-  const rank = pads.length
-  if (
-    rank < 3 ||
-    pads
-      .slice(0, -2)
-      .flat()
-      .some((size) => size > 0) ||
-    mode === 'wrap'
-  ) {
+  const others = pads.slice(0, -2).flat()
+  if (pads.length < 3 || others.some((size) => size > 0) || mode === 'wrap') {
     throw badRequest(
       `The mode '${mode}' is not supported here: only reflect and edge are, for the last two of at least three dimensions.`,
     )
@@ -134,13 +112,6 @@ const topK: Rule = (step) => {
   net.addMany('topK', { axis, K, useBottomK: context.int('largest', 1) === 0 }, [step.value(0)], named)
 }
 
-const cumSum: Rule = (step) => {
-  const { context } = step
-  const [axis] = context.numbers(1)
-  const params = { axis: axis!, excludeFinalSum: context.int('exclusive') !== 0, reverse: context.int('reverse') !== 0 }
-  step.emit('cumSum', params, [step.value(0)])
-}
-
 const depthToSpace =
   (mode: (step: Step) => number): Rule =>
   (step) => {
@@ -159,14 +130,18 @@ export const REARRANGING: Readonly<Record<string, Rule>> = {
   Gather: gather,
   GatherElements: (step) =>
     step.emit('gatherAlongAxis', { axis: step.context.axis('axis', 0) }, [step.value(0), step.value(1)]),
-  Transpose: transpose,
-  Expand: expand,
-  Tile: tile,
+  Transpose: layerOf('transpose', ({ context }) => ({ axes: [...permutationOf(context)] })),
+  Expand: layerOf('broadcastToStatic', ({ result }) => ({ targetShape: [...result] })),
+  Tile: layerOf('tile', ({ context }) => ({ reps: context.numbers(1) })),
   Pad: pad,
   ArgMax: argument('argMax'),
   ArgMin: argument('argMin'),
   TopK: topK,
-  CumSum: cumSum,
+  CumSum: layerOf('cumSum', ({ context }) => ({
+    axis: context.numbers(1)[0]!,
+    excludeFinalSum: context.int('exclusive') !== 0,
+    reverse: context.int('reverse') !== 0,
+  })),
   DepthToSpace: depthToSpace(({ context }) => (context.text('mode', 'DCR') === 'CRD' ? 2 : 1)),
   SpaceToDepth: depthToSpace(({ context }) => {
     if (context.text('mode', 'DCR') !== 'DCR') throw badRequest('Only the mode DCR is supported.')

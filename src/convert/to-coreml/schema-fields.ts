@@ -1,12 +1,12 @@
 // Helpers for describing Core ML's messages: fields by number.
-import { type Field, type MessageType, many, of, one } from '../protobuf/message.ts'
+import { type Field, type MessageType, many, one } from '../protobuf/message.ts'
 
 export type Message = Record<string, unknown>
 
-export const message = (name: string, fields: Readonly<Record<string, Field>>): MessageType<Message> =>
-  ({ name, fields }) as unknown as MessageType<Message>
-export const held = (number: number, type: () => MessageType<Message>): Field => one(number, of(type))
-export const list = (number: number, type: () => MessageType<Message>): Field => many(number, of(type))
+export const message = (name: string, fields: Readonly<Record<string, Field>>): MessageType<Message> => ({
+  name,
+  fields,
+})
 export const flag = (number: number): Field => one(number, 'bool')
 export const count = (number: number): Field => one(number, 'uint64')
 export const real = (number: number): Field => one(number, 'float')

@@ -22,6 +22,12 @@ export interface Step {
 /** Writes the layers for one operator. */
 export type Rule = (step: Step) => void
 
+/** One layer that reads the first input. */
+export const layerOf =
+  (kind: string, params: (step: Step) => Message = () => ({})): Rule =>
+  (step) =>
+    step.emit(kind, params(step), [step.value(0)])
+
 /** The same values in another shape. */
 export const reshaped = ({ net }: Step, value: string, shape: Shape, output?: string): string =>
   net.add('reshapeStatic', { targetShape: [...shape] }, [value], shape, output)

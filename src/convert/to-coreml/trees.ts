@@ -129,33 +129,21 @@ const forest = (step: Step, trees: readonly Tree[], targets: number): string => 
     const goes = net.add('multiplyBroadcastable', {}, [isMissing, net.constant(missing, [1, count * branches])], all)
     isTrue = net.add('maxBroadcastable', {}, [isTrue, goes], all)
   }
-  const byTree = net.add(
-    'transpose',
-    { axes: [1, 0, 2] },
-    [reshaped(step, isTrue, [rows, count, branches])],
-    [count, rows, branches],
-  )
-  const plain = { transposeA: false, transposeB: false }
-  const reached = net.add(
-    'batchedMatmul',
-    plain,
-    [byTree, net.constant(paths, [count, branches, leaves])],
-    [count, rows, leaves],
-  )
+  const grouped = reshaped(step, isTrue, [rows, count, branches])
+  const byTree = net.add('transpose', { axes: [1, 0, 2] }, [grouped], [count, rows, branches])
+  /** For each tree, [rows, inner] times a constant [inner, outer]. */
+  const product = (left: string, right: Float32Array, inner: number, outer: number): string => {
+    const inputs = [left, net.constant(right, [count, inner, outer])]
+    return net.add('batchedMatmul', { transposeA: false, transposeB: false }, inputs, [count, rows, outer])
+  }
+  const reached = product(byTree, paths, branches, leaves)
   const isLeaf = net.add('equal', {}, [reached, net.constant(required, [count, 1, leaves])], [count, rows, leaves])
-  const ofTrees = net.add(
-    'batchedMatmul',
-    plain,
-    [isLeaf, net.constant(values, [count, leaves, targets])],
-    [count, rows, targets],
-  )
+  const ofTrees = product(isLeaf, values, leaves, targets)
   const aggregate = step.context.text('aggregate_function', 'SUM')
   const kind = ownEntry({ SUM: 'reduceSum', AVERAGE: 'reduceMean', MIN: 'reduceMin', MAX: 'reduceMax' }, aggregate)
   if (kind === undefined) throw badRequest(`The aggregate_function ${aggregate} is not supported.`)
-  const sum = reshaped(step, net.add(kind, { axes: [0], keepDims: true }, [ofTrees], [1, rows, targets]), [
-    rows,
-    targets,
-  ])
+  const reduced = net.add(kind, { axes: [0], keepDims: true }, [ofTrees], [1, rows, targets])
+  const sum = reshaped(step, reduced, [rows, targets])
   const base = floatsOf(step, 'base_values')
   return base.length === 0
     ? sum

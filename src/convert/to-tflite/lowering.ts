@@ -14,7 +14,7 @@ export const plainOrder = (rank: number): Order => Array.from({ length: rank }, 
 /** Channels last, for NCHW, NCW, and NCDHW. */
 export const channelsLast = (rank: number): Order => [0, ...plainOrder(rank).slice(2), 1]
 export const sameOrder = (a: Order, b: Order): boolean => a.length === b.length && a.every((axis, at) => axis === b[at])
-export const arrange = (shape: readonly number[], order: Order): number[] => order.map((axis) => shape[axis]!)
+export const arrange = <Item>(list: readonly Item[], order: Order): Item[] => order.map((axis) => list[axis]!)
 
 const TYPES: Readonly<Partial<Record<ElementType, TfliteType>>> = {
   ...{ f32: 'f32', f16: 'f32', bf16: 'f32', f64: 'f32' },
@@ -30,8 +30,7 @@ export const tfliteType = (type: ElementType, where: string): TfliteType => {
 
 export const reshape = (graph: TfliteGraph, tensor: Tensor, shape: readonly number[]): Tensor => {
   if (sameOrder(tensor.shape, shape)) return tensor
-  const target = graph.constant('i32', [shape.length], shape)
-  return graph.operator('RESHAPE', [tensor, target], { shape }, { table: 'ReshapeOptions', value: { newShape: shape } })
+  return graph.operator('RESHAPE', [tensor, graph.vector('i32', shape)], { shape }, { newShape: shape })
 }
 
 /** True if elements keep their positions, because only dimensions of 1 move. */
@@ -43,8 +42,7 @@ const keepsElements = (shape: readonly number[], permutation: Order): boolean =>
 export const transpose = (graph: TfliteGraph, tensor: Tensor, permutation: Order): Tensor => {
   const shape = arrange(tensor.shape, permutation)
   if (keepsElements(tensor.shape, permutation)) return reshape(graph, tensor, shape)
-  const axes = graph.constant('i32', [permutation.length], permutation)
-  return graph.operator('TRANSPOSE', [tensor, axes], { shape }, { table: 'TransposeOptions', value: {} })
+  return graph.operator('TRANSPOSE', [tensor, graph.vector('i32', permutation)], { shape })
 }
 
 /** The values of a graph as TFLite tensors. */
@@ -57,13 +55,18 @@ export interface Values {
   readonly flat: (name: string) => Tensor
 }
 
+interface Held {
+  readonly tensor: Tensor
+  readonly order: Order
+}
+
 export const graphValues = (
   graph: TfliteGraph,
   shapes: ReadonlyMap<string, StaticValue>,
   constants: ReadonlyMap<string, OnnxTensor>,
 ): Values => {
-  const tensors = new Map<string, { readonly tensor: Tensor; readonly order: Order }[]>()
-  const held = (name: string): { readonly tensor: Tensor; readonly order: Order }[] => {
+  const tensors = new Map<string, readonly Held[]>()
+  const held = (name: string): readonly Held[] => {
     const found = tensors.get(name)
     if (found === undefined) throw badRequest(`The value '${name}' does not exist.`)
     return found
@@ -75,20 +78,17 @@ export const graphValues = (
     const { shape, values } = sameOrder(order, plainOrder(order.length)) ? constant : transposeConstant(constant, order)
     return graph.constant(tfliteType(tensor.type, `The constant '${name}'`), shape, values)
   }
+  const fromHeld = ([first]: readonly Held[], order: Order): Tensor => {
+    const permutation = order.map((axis) => first!.order.indexOf(axis))
+    return transpose(graph, first!.tensor, permutation)
+  }
   const get = (name: string, wanted?: Order): Tensor => {
     const constant = constants.get(name)
     const order = wanted ?? plainOrder(shapes.get(name)?.shape.length ?? 0)
     const known = constant === undefined ? held(name) : (tensors.get(name) ?? [])
     const found = known.find((other) => sameOrder(other.order, order))
     if (found !== undefined) return found.tensor
-    const tensor =
-      constant === undefined
-        ? transpose(
-            graph,
-            known[0]!.tensor,
-            order.map((axis) => known[0]!.order.indexOf(axis)),
-          )
-        : fromConstant(name, constant, order)
+    const tensor = constant === undefined ? fromHeld(known, order) : fromConstant(name, constant, order)
     tensors.set(name, [...known, { tensor, order }])
     return tensor
   }
@@ -98,7 +98,7 @@ export const graphValues = (
     set: (name, tensor, order = plainOrder(tensor.shape.length)) => tensors.set(name, [{ tensor, order }]),
     flat: (name) => {
       if (constants.has(name)) return get(name)
-      const [{ tensor, order }] = held(name) as [{ tensor: Tensor; order: Order }]
+      const { tensor, order } = held(name)[0]!
       const back = plainOrder(order.length).map((axis) => order.indexOf(axis))
       return keepsElements(tensor.shape, back) ? tensor : get(name)
     },
@@ -120,8 +120,6 @@ export interface Lowering extends NodeContext {
   readonly result: (at?: number) => { readonly type: TfliteType; readonly shape: readonly number[] }
   readonly wants: (at: number) => boolean
   readonly define: (tensor: Tensor, order?: Order, at?: number) => void
-  readonly scalar: (value: number, type?: TfliteType) => Tensor
-  readonly integers: (values: readonly number[]) => Tensor
 }
 
 export const lowerNode = (
@@ -174,8 +172,6 @@ export const lowerNode = (
       }
       values.set(name, tensor, order)
     },
-    scalar: (value, type = 'f32') => graph.constant(type, [], [value]),
-    integers: (list) => graph.constant('i32', [list.length], list),
   }
 }
 

@@ -149,8 +149,7 @@ export const onnxToTflite = (model: OnnxModel, options: { readonly inputShape?: 
     /** A separate tensor for each output: not an input or another output. */
     function outputTensor(tensor: Tensor, used: ReadonlySet<number>): Tensor {
       if (!used.has(tensor.index)) return tensor
-      const shape = graph.constant('i32', [tensor.shape.length], tensor.shape)
-      const value = { newShape: tensor.shape }
-      return graph.operator('RESHAPE', [tensor, shape], {}, { table: 'ReshapeOptions', value })
+      const { shape } = tensor
+      return graph.operator('RESHAPE', [tensor, graph.vector('i32', shape)], {}, { newShape: shape })
     }
   })

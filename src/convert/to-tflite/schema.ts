@@ -62,6 +62,7 @@ export interface TfliteModel {
 interface Signature {
   readonly inputs?: readonly { readonly name?: string; readonly tensorIndex?: number }[]
   readonly outputs?: readonly { readonly name?: string; readonly tensorIndex?: number }[]
+  readonly signatureKey?: string
   readonly subgraphIndex?: number
 }
 

@@ -40,7 +40,7 @@ export type Route = (question: RouteQuestion) => { readonly model: string; reado
 export type Compress = (
   messages: readonly ChatMessage[],
   countTokens: (messages: readonly ChatMessage[]) => Promise<number>,
-) => Promise<{ readonly messages: readonly ChatMessage[]; readonly removedTokens: number } | null>
+) => Promise<readonly ChatMessage[] | null>
 
 export const modelNotFound = (name: string, existing: readonly string[]): InferenceError =>
   new InferenceError(

@@ -35,6 +35,8 @@ const STALL_LIMITS: StallLimits = { bodyStallMs: 20_000, minBytes: 1024, readSta
 export interface InferenceServerOptions {
   /** The configured address to listen on. */
   readonly host: string
+  /** 0 lets the system choose a free port. */
+  readonly port: number
   /** The address that clients use, if it has another name. */
   readonly publicUrl?: string | null
   /** Origins of web pages that may call the server, in addition to those of this machine. */
@@ -72,7 +74,7 @@ const LOCAL_PAGE =
   /^(https?:\/\/(localhost|[\w-]+\.localhost|127\.0\.0\.1|\[::1\])(:\d+)?|(app|tauri|vscode-webview):\/\/.*)$/i
 
 /** Builds a server with OpenAI's and Anthropic's APIs, ready to listen. It logs no prompts. */
-export const buildInferenceServer = async (options: InferenceServerOptions): Promise<App> => {
+const buildInferenceServer = async (options: InferenceServerOptions): Promise<App> => {
   const { models, route = null, compress = null, maxQueue } = options
   const traffic = createTraffic()
   const app: App = Fastify({
@@ -127,7 +129,7 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
   const queue = { maxQueue, timeoutMs: options.queueTimeoutMs ?? QUEUE_TIMEOUT_MS, now: () => performance.now() }
   const admissions = createAdmissions(queue)
   const counting = { ...queue, maxQueue: Math.max(maxQueue, MIN_COUNT_QUEUE), work: ' counting tokens' }
-  const counts = createAdmissions(counting, () => 1)
+  const countAdmissions = createAdmissions(counting, () => 1)
   measureQueues(metrics.registry, models, admissions)
   const schemas = createSchemaCompiler()
   app.addHook('onClose', schemas.close)
@@ -137,7 +139,7 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
     route,
     compress,
     admissions,
-    counts,
+    countAdmissions,
     schemas,
     metrics: createChatMetrics(metrics.registry),
     now: Date.now,
@@ -166,11 +168,6 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
   return app
 }
 
-export interface StartOptions extends InferenceServerOptions {
-  /** 0 lets the system choose a free port. */
-  readonly port: number
-}
-
 export interface InferenceServer {
   readonly address: AddressInfo
   /** Refuses new connections and finishes requests in flight, up to a deadline. Models stay open. */
@@ -185,12 +182,12 @@ export interface PreparedServer {
   close(): Promise<void>
 }
 
-export const prepareInferenceServer = async ({ port, ...options }: StartOptions): Promise<PreparedServer> => {
+export const prepareInferenceServer = async (options: InferenceServerOptions): Promise<PreparedServer> => {
   const app = await buildInferenceServer(options)
   await app.ready()
   const close = async () => app.close()
   const listen = async (): Promise<InferenceServer> => {
-    await app.listen({ host: options.host, port })
+    await app.listen({ host: options.host, port: options.port })
     return { address: app.server.address() as AddressInfo, close }
   }
   return { listen, close }

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { isObject } from '../../domain/is-object.ts'
 import { ownEntry } from '../../domain/own-entry.ts'
+import { jsonOrNull } from '../../domain/parse-json.ts'
 import type { ChatMessage, ToolCall } from '../engines/engine.ts'
 import { assertOnly, invalid, unsupported } from './request-body.ts'
 
@@ -46,16 +47,11 @@ export const readTexts = (content: unknown, where: string): string => {
 
 /** Reads arguments as OpenAI writes them: JSON in a string, '' for none. */
 export const readArguments = (given: unknown, where: string): ToolCall['arguments'] => {
-  const fault = invalid(`${where} must be a JSON object as text, such as "{\\"city\\": \\"Rome\\"}".`, where)
-  if (typeof given !== 'string') throw fault
-  if (given.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(wellFormed(given))
+  if (typeof given === 'string') {
+    const value = given.trim() === '' ? {} : jsonOrNull(wellFormed(given))
     if (isObject(value)) return value
-  } catch {
-    throw fault
   }
-  throw fault
+  throw invalid(`${where} must be a JSON object as text, such as "{\\"city\\": \\"Rome\\"}".`, where)
 }
 
 const readCalls = (given: unknown, where: string): readonly ToolCall[] => {

@@ -4,7 +4,7 @@ import { createAdmissions } from '../runtime/queue/admission.ts'
 import { createSchemaCompiler } from '../structured-output/schema-compiler.ts'
 import { singleModel } from './available-models.ts'
 import type { ChatCompletionRequest } from './chat.schema.ts'
-import { type ChatRun, runChat } from './chat-run.ts'
+import { type ChatRun, startChat } from './chat-run.ts'
 import { openStarter } from './test-inference.fixture.ts'
 
 let engine: Engine
@@ -38,8 +38,16 @@ const runBesideAnother = async (content: string, use: (run: ChatRun) => Promise<
   const admission = admissions.of(engine)
   const { signal } = new AbortController()
   const [other] = await Promise.all(admission.enter(1, signal))
-  const deps = { models: singleModel(engine, 0), route: null, compress: null, admissions, counts: admissions, schemas }
-  const failure = await runChat(deps, request(content), signal, use).catch((error: Error) => error.message)
+  const deps = {
+    models: singleModel(engine, 0),
+    route: null,
+    compress: null,
+    admissions,
+    countAdmissions: admissions,
+    schemas,
+  }
+  const run = await startChat(deps, request(content), signal)
+  const failure = await use(run).catch((error: Error) => error.message)
   const left = [admission.busy(), admission.waiting()]
   other!.release()
   return { failure, left, after: admission.busy() }

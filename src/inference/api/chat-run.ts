@@ -1,14 +1,12 @@
-import { anySignal } from '../../domain/any-signal.ts'
-import type { ChatRequest, Engine, ToolUse } from '../engines/engine.ts'
+import { type ChatMessage, type ChatRequest, type Engine, isFarTooLong, type ToolUse } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
-import type { Admissions } from '../runtime/queue/admission.ts'
+import { type Admissions, withSlot } from '../runtime/queue/admission.ts'
 import type { SchemaCompiler } from '../structured-output/schema-compiler.ts'
 import type { ToolGrammarRequest } from '../structured-output/tool-grammar.ts'
 import type { ToolSyntax } from '../structured-output/tool-syntax.ts'
-import type { AvailableModels, Compress, Lease, Route } from './available-models.ts'
+import type { AvailableModels, Compress, Route } from './available-models.ts'
 import type { ChatCompletionRequest } from './chat.schema.ts'
 import { type ChoiceEvent, requestsOf, runChoices } from './choices.ts'
-import { isFarTooLong } from './prompt-size.ts'
 
 export const AUTO = 'auto'
 
@@ -18,8 +16,8 @@ export interface ChatDeps {
   readonly route: Route | null
   readonly compress: Compress | null
   readonly admissions: Admissions
-  /** For counting tokens. */
-  readonly counts: Admissions
+  /** For counting tokens. Engines do nothing else meanwhile: one request at a time does, so that replies continue in between. */
+  readonly countAdmissions: Admissions
   readonly schemas: SchemaCompiler
 }
 
@@ -28,9 +26,11 @@ export interface ChatRun {
   readonly model: string
   /** Why this model was chosen; null if the client named it. */
   readonly routed: string | null
-  /** Prompt tokens that compression removed; null if it changed nothing. */
-  readonly removedTokens: number | null
+  /** Whether compression changed the prompt. */
+  readonly compressed: boolean
   readonly events: AsyncIterable<ChoiceEvent>
+  /** Releases the model. */
+  release(): void
 }
 
 const assertAble = (engine: Engine, { toolUse, messages }: ChatCompletionRequest): void => {
@@ -110,61 +110,40 @@ export const openModel = async (
   return { lease: await models.open(model, signal), routed: reason }
 }
 
-/** Engines do nothing else while they count tokens: one request at a time does, so that replies continue in between. */
-export const whileCounting = async <T>(
-  { counts }: Pick<ChatDeps, 'counts'>,
+/** Returns null if nothing changes. Chats with functions stay unchanged, because calls and their results belong together. */
+const compressed = async (
+  { compress, countAdmissions }: ChatDeps,
+  { messages, toolUse }: ChatCompletionRequest,
   engine: Engine,
   signal: AbortSignal,
-  use: () => Promise<T>,
-): Promise<T> => {
-  const slot = await counts.of(engine).enter(1, signal)[0]!
-  try {
-    return await use()
-  } finally {
-    slot.release()
-  }
-}
-
-/** Leaves chats with functions unchanged, because calls and their results belong together. */
-const compressed = async (
-  deps: ChatDeps,
-  { messages, toolUse }: ChatCompletionRequest,
-  { engine }: Lease,
-  signal: AbortSignal,
-) => {
-  const { compress } = deps
+): Promise<readonly ChatMessage[] | null> => {
   const { countTokens } = engine
   const calls = toolUse !== null || messages.some(({ role }) => role === 'tool')
-  if (compress === null || countTokens === undefined || calls) return { messages, removedTokens: null }
-  const shorter = await whileCounting(deps, engine, signal, () => compress(messages, countTokens))
-  return shorter ?? { messages, removedTokens: null }
+  if (compress === null || countTokens === undefined || calls) return null
+  return withSlot(countAdmissions.of(engine), signal, () => compress(messages, countTokens))
 }
 
 /**
- * Opens the model, enters the queue of its engine, and passes the running chat to `use`. Afterward releases everything held for
- * the chat.
+ * Opens the model and enters the queue of its engine. The caller releases the model.
  * @throws InferenceError model_not_found, unsupported, queue_full, or the engine's error
  */
-export const runChat = async <T>(
+export const startChat = async (
   deps: ChatDeps,
   request: ChatCompletionRequest,
   signal: AbortSignal,
-  use: (run: ChatRun) => Promise<T>,
-): Promise<T> => {
+): Promise<ChatRun> => {
   const { lease, routed } = await openModel(deps, request, signal)
   try {
     const { engine } = lease
     assertAble(engine, request)
     assertMayFit(request, engine)
     const constraint = await compileSchemas(deps, request, engine)
-    const { messages, removedTokens } = await compressed(deps, request, lease, signal)
-    const requests = requestsOf(request, constraint, messages, engine)
-    const ending = new AbortController()
-    const end = anySignal(signal, ending.signal)
-    const slots = deps.admissions.of(engine).enter(requests.length, end)
-    const events = runChoices(engine, requests, slots, { ending, end })
-    return await use({ model: engine.model.name, routed, removedTokens, events })
-  } finally {
+    const shorter = await compressed(deps, request, engine, signal)
+    const requests = requestsOf(request, constraint, shorter ?? request.messages, engine)
+    const events = runChoices(engine, requests, deps.admissions.of(engine), signal)
+    return { model: engine.model.name, routed, compressed: shorter !== null, events, release: lease.release }
+  } catch (error) {
     lease.release()
+    throw error
   }
 }

@@ -131,7 +131,6 @@ export const streamChat = async (
     logFailure(reported, request)
     meter.failed(error)
     await stream.send(frames.error(reported))
-    stream.end({})
   } finally {
     stream.end({})
   }

@@ -1,89 +1,9 @@
-import { randomUUID } from 'node:crypto'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../../platform/http/app.ts'
-import { whilePresent } from '../../platform/http/client-disconnect.ts'
-import type { Finished, RequestedFormat } from '../engines/engine.ts'
-import { type ChatCompletionRequest, readChatRequest } from './chat.schema.ts'
-import type { ChatMetrics } from './chat-metrics.ts'
-import { type ChatDeps, type ChatRun, runChat } from './chat-run.ts'
-import { type Frames, streamChat } from './chat-stream.ts'
-import { accelerationHeaders, collectReplies, type Reply, type Tally } from './replies.ts'
-
-export interface ChatRoutes extends ChatDeps {
-  /** The format for requests that name none. */
-  readonly defaultFormat: RequestedFormat
-  readonly metrics: ChatMetrics
-  /** Milliseconds since the epoch. */
-  readonly now: () => number
-}
-
-/** Presents a chat in one API: whole, or as a stream. */
-export interface ReplyStyle {
-  whole(replies: readonly Reply[], tally: Tally): object
-  frames(): Frames
-}
-
-/** A parsed request of one API, and the presentation of its reply. */
-export interface ReadChat {
-  readonly request: ChatCompletionRequest
-  /** `model` is the model that answers; `created` is in seconds since the epoch. */
-  readonly style: (model: string, created: number) => ReplyStyle
-}
-
-const headersOf = ({ model, routed, removedTokens }: ChatRun): Readonly<Record<string, string>> => ({
-  ...(routed !== null && { 'X-Service-Routed-Model': encodeURI(model) }),
-  ...(removedTokens !== null && { 'X-Service-Compression': 'true' }),
-})
-
-/** Returns an id in the style of OpenAI and Anthropic. */
-export const newId = (prefix: string): string => `${prefix}${randomUUID().replaceAll('-', '')}`
-
-const logChoice = (request: FastifyRequest, { model, routed }: ChatRun): void => {
-  if (routed !== null) request.log.info({ model, reason: routed }, 'routed')
-}
-
-/** Adds a route that answers with a chat. */
-export const handleChat = (
-  app: App,
-  path: string,
-  { metrics, now, ...deps }: Omit<ChatRoutes, 'defaultFormat'>,
-  read: (body: unknown) => ReadChat,
-): void => {
-  const handle = (request: FastifyRequest, reply: FastifyReply, signal: AbortSignal): Promise<FastifyReply> => {
-    const { request: order, style } = read(request.body)
-    const created = Math.floor(now() / 1000)
-    const requested = performance.now()
-    let begun = false
-    const answered = runChat(deps, order, signal, async (run) => {
-      begun = true
-      const meter = metrics.start(run.model, requested)
-      logChoice(request, run)
-      const replyStyle = style(run.model, created)
-      const headers = headersOf(run)
-      try {
-        if (order.stream)
-          return await streamChat(request, reply, {
-            frames: replyStyle.frames(),
-            headers,
-            events: run.events,
-            meter,
-            signal,
-          })
-        const { replies, tally } = await collectReplies(run.events, order.choices, meter.saw)
-        meter.finished(tally)
-        return reply.headers({ ...headers, ...accelerationHeaders(tally) }).send(replyStyle.whole(replies, tally))
-      } catch (error) {
-        meter.failed(error)
-        throw error
-      }
-    })
-    return answered.catch((error: unknown) => {
-      if (!begun) metrics.refused(error)
-      throw error
-    })
-  }
-  app.post(path, (request, reply) => whilePresent(request, reply, (signal) => handle(request, reply, signal)))
-}
+import type { Finished } from '../engines/engine.ts'
+import { readChatRequest } from './chat.schema.ts'
+import type { Frames } from './chat-stream.ts'
+import { type ChatRoutes, handleChat, newId } from './handle-chat.ts'
+import type { Reply, Tally } from './replies.ts'
 
 interface ChatIdentity {
   readonly id: string

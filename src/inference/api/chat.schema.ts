@@ -3,8 +3,15 @@ import { isObject } from '../../domain/is-object.ts'
 import type { ChatMessage, RequestedFormat, ToolUse } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 import { Message, readMessages, wellFormed } from './chat-messages.ts'
-import { assertFinite } from './finite-numbers.ts'
-import { assertOnly, bodyReader, invalid, refuseForeign, unsupported } from './request-body.ts'
+import {
+  assertFinite,
+  assertOnly,
+  bodyReader,
+  invalid,
+  refuseForeign,
+  unsupported,
+  withoutNull,
+} from './request-body.ts'
 import { readToolUse, TOOL_FIELDS } from './tools.schema.ts'
 
 /** OpenAI's API takes at most 4; 16 accommodates clients of other local servers. */
@@ -51,7 +58,6 @@ export interface ChatCompletionRequest {
   readonly seed: number | null
 }
 
-const KNOWN: ReadonlySet<string> = new Set(Object.keys(ChatBody.properties))
 const readBody = bodyReader(ChatBody)
 
 const readStops = ({ stop }: Static<typeof ChatBody>): readonly string[] =>
@@ -82,17 +88,17 @@ const readIncludeUsage = ({ stream, stream_options: options }: Static<typeof Cha
 }
 
 /**
- * Returns the format to use with these functions, which cannot be combined with one: a requested format is refused, and the
+ * Returns the format to use, which functions cannot be combined with: beside them, a requested format is refused, and the
  * server's default format is dropped.
  */
 export const formatBeside = (
   toolUse: ToolUse | null,
-  format: RequestedFormat,
-  requested: unknown,
+  requested: RequestedFormat | undefined,
+  defaultFormat: RequestedFormat,
   field = 'response_format',
 ): RequestedFormat => {
-  if (toolUse === null || format.type === 'text') return format
-  if (requested === undefined) return { type: 'text' }
+  if (toolUse === null) return requested ?? defaultFormat
+  if (requested === undefined || requested.type === 'text') return { type: 'text' }
   throw unsupported(
     `${field} together with tools is not supported. Send only one of them, or set tool_choice to none.`,
     field,
@@ -105,7 +111,7 @@ export const formatBeside = (
  */
 export const readChatRequest = (body: unknown, defaultFormat: RequestedFormat): ChatCompletionRequest => {
   const read = readBody(body)
-  refuseForeign(read, KNOWN)
+  refuseForeign(read, ChatBody)
   const toolUse = readToolUse(read)
   return {
     model: read.model,
@@ -116,11 +122,7 @@ export const readChatRequest = (body: unknown, defaultFormat: RequestedFormat): 
     topP: read.top_p ?? 0.9,
     maxTokens: readMaxTokens(read),
     stop: readStops(read),
-    responseFormat: formatBeside(
-      toolUse,
-      readResponseFormat(read.response_format, defaultFormat),
-      read.response_format,
-    ),
+    responseFormat: formatBeside(toolUse, readResponseFormat(read.response_format), defaultFormat),
     toolUse,
     choices: read.n ?? 1,
     seed: read.seed ?? null,
@@ -139,18 +141,9 @@ const JsonSchemaFormat = Type.Object({
 
 const readJsonSchema = bodyReader(Type.Object({ response_format: JsonSchemaFormat }))
 
-const withoutNull = (value: object): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
-
-/**
- * Reads the response format, or returns `fallback` if the field is absent.
- * @throws InferenceError invalid_request or unsupported, with the field as `param`
- */
-export const readResponseFormat = (
-  format: { readonly type: string } | undefined,
-  fallback: RequestedFormat,
-): RequestedFormat => {
-  if (format === undefined) return fallback
+/** @throws InferenceError invalid_request or unsupported, with the field as `param` */
+const readResponseFormat = (format: { readonly type: string } | undefined): RequestedFormat | undefined => {
+  if (format === undefined) return undefined
   const { type } = format
   if (type === 'text' || type === 'json_object') {
     assertOnly(format, 'response_format', ['type'], "Send a schema with the type 'json_schema', in json_schema.schema.")
@@ -174,10 +167,10 @@ export const readResponseFormat = (
 }
 
 /** Reads a response format from another field of an API. Errors name that field. */
-export const readFormatAt = (place: string, format: { readonly type: string }): RequestedFormat => {
+export const readFormatAt = (place: string, format: { readonly type: string }): RequestedFormat | undefined => {
   const renamed = (text: string): string => text.replaceAll(/response_format(\.json_schema)?/g, place)
   try {
-    return readResponseFormat(format, { type: 'text' })
+    return readResponseFormat(format)
   } catch (error) {
     if (!(error instanceof InferenceError) || error.param === null) throw error
     throw new InferenceError(error.code, renamed(error.message), { param: renamed(error.param) })

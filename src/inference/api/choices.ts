@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
+import { anySignal } from '../../domain/any-signal.ts'
 import type { ChatEvent, ChatMessage, ChatRequest, Engine } from '../engines/engine.ts'
-import type { Slot } from '../runtime/queue/admission.ts'
+import type { Admission, Slot } from '../runtime/queue/admission.ts'
 import type { ChatCompletionRequest } from './chat.schema.ts'
 
 const MAX_SEED = 2 ** 32 - 1
@@ -59,18 +60,29 @@ async function* runInSlot(
 }
 
 /**
- * Runs the choices of one request in parallel, each as soon as its slot is free, and yields their events as they occur. The
- * engine may run ahead of the reader: its events then wait in a queue, which the context length limits. If one choice fails or
- * reading ends early, all choices end and release their slots. `ending` aborts `end`, the signal of the slot requests, so that
- * a choice still in the queue does not wait for a slot that another request holds.
+ * Enters the queue now. When its events are read, runs the choices of one request in parallel, each as soon as its slot is free,
+ * and yields their events as they occur. The engine may run ahead of the reader: its events then wait in a queue, which the
+ * context length limits. If one choice fails or reading ends early, all choices end and release their slots.
+ * @throws InferenceError queue_full
  */
-export async function* runChoices(
+export const runChoices = (
   engine: Engine,
   requests: readonly ChatRequest[],
-  slots: readonly Promise<Slot>[],
-  { ending, end }: { readonly ending: AbortController; readonly end: AbortSignal },
-): AsyncGenerator<ChoiceEvent> {
+  admission: Admission,
+  signal: AbortSignal,
+): AsyncGenerator<ChoiceEvent> => {
+  // Also ends the wait of a choice in the queue, so that it does not wait for a slot that another request holds.
+  const ending = new AbortController()
+  const end = anySignal(signal, ending.signal)
+  const slots = admission.enter(requests.length, end)
   const runs = requests.map((request, index) => runInSlot(engine, request, slots[index]!, end))
+  return eventsOf(runs, ending)
+}
+
+async function* eventsOf(
+  runs: readonly AsyncGenerator<ChatEvent>[],
+  ending: AbortController,
+): AsyncGenerator<ChoiceEvent> {
   const step = async (index: number): Promise<Step> => ({ index, result: await runs[index]!.next() })
   const steps = new Map(runs.map((_, index) => [index, step(index)]))
   try {

@@ -1,10 +1,9 @@
 import { type Static, Type } from 'typebox'
 import type { App } from '../../platform/http/app.ts'
 import { whilePresent } from '../../platform/http/client-disconnect.ts'
-import type { Embeddings, Engine } from '../engines/engine.ts'
+import { type Embeddings, type Engine, isFarTooLong } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 import { shown } from '../structured-output/schema-fault.ts'
-import { isFarTooLong } from './prompt-size.ts'
 import { bodyReader, invalid, refuseForeign, unsupported } from './request-body.ts'
 import { type ModelDeps, withModel } from './with-model.ts'
 
@@ -18,7 +17,6 @@ const EmbeddingsBody = Type.Object({
   encoding_format: Type.Optional(Type.Union([Type.Literal('float'), Type.Literal('base64')])),
 })
 
-const KNOWN: ReadonlySet<string> = new Set(Object.keys(EmbeddingsBody.properties))
 const readBody = bodyReader(EmbeddingsBody)
 
 type EmbeddingsRequest = Static<typeof EmbeddingsBody>
@@ -42,7 +40,7 @@ export const readEmbeddingsRequest = (body: unknown): EmbeddingsRequest => {
   }
   if (Array.isArray(input)) checkItems(input)
   const request = readBody(body)
-  refuseForeign(request, KNOWN)
+  refuseForeign(request, EmbeddingsBody)
   return request
 }
 

@@ -5,10 +5,11 @@ import type { App } from '../../platform/http/app.ts'
 import { whilePresent } from '../../platform/http/client-disconnect.ts'
 import type { Finished } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
-import { type ChatRoutes, handleChat, newId, type ReplyStyle } from './chat.routes.ts'
-import { assertMayFit, openModel, whileCounting } from './chat-run.ts'
+import { withSlot } from '../runtime/queue/admission.ts'
+import { assertMayFit, openModel } from './chat-run.ts'
 import type { Frames } from './chat-stream.ts'
 import { presentAnthropicError } from './error-responses.ts'
+import { type ChatRoutes, handleChat, newId, type ReplyStyle } from './handle-chat.ts'
 import { readCountRequest, readMessagesRequest } from './messages.schema.ts'
 import type { Reply, Tally } from './replies.ts'
 
@@ -136,7 +137,8 @@ export const messagesRoutes = (app: App, { defaultFormat, ...deps }: ChatRoutes)
         throw new InferenceError('unsupported', `${engine.name} cannot count tokens.`, { param: 'model' })
       assertMayFit(request, engine)
       const { messages, toolUse } = request
-      const tokens = await whileCounting(deps, engine, signal, () => countTokens(messages, toolUse?.tools))
+      const admission = deps.countAdmissions.of(engine)
+      const tokens = await withSlot(admission, signal, () => countTokens(messages, toolUse?.tools))
       return reply.send({ input_tokens: tokens })
     } finally {
       lease.release()

@@ -137,11 +137,11 @@ const readToolUse = ({ tools = [], tool_choice: choice }: CountBody): ToolUse | 
   throw invalid('tool_choice.type must be one of auto, any, tool (with a name), and none.', 'tool_choice')
 }
 
-const readFormat = ({ output_config: config }: CountBody, defaultFormat: RequestedFormat): RequestedFormat => {
+const readFormat = ({ output_config: config }: CountBody): RequestedFormat | undefined => {
   const { format } = (config ?? {}) as Readonly<Record<string, unknown>>
   // effort and task_budget are hints about how long to think.
   assertOnly(config, 'output_config', ['format', 'effort', 'task_budget'])
-  if ((format ?? null) === null) return defaultFormat
+  if ((format ?? null) === null) return undefined
   if (!isObject(format)) throw invalid('output_config.format must be an object.', 'output_config.format')
   assertOnly(format, 'output_config.format', ['type', 'schema'])
   const { type, schema } = format
@@ -158,15 +158,9 @@ export const readCountRequest = (
   defaultFormat: RequestedFormat = { type: 'text' },
 ): Pick<ChatCompletionRequest, 'model' | 'messages' | 'toolUse' | 'responseFormat'> => {
   const read = readCountBody(body)
-  refuseForeign(read, new Set(Object.keys(MessagesBody.properties)), FOREIGN)
+  refuseForeign(read, MessagesBody, FOREIGN)
   const toolUse = readToolUse(read)
-  const { format } = (read.output_config ?? {}) as { readonly format?: unknown }
-  const responseFormat = formatBeside(
-    toolUse,
-    readFormat(read, defaultFormat),
-    format ?? undefined,
-    'output_config.format',
-  )
+  const responseFormat = formatBeside(toolUse, readFormat(read), defaultFormat, 'output_config.format')
   return { model: read.model, messages: readMessages(read), toolUse, responseFormat }
 }
 

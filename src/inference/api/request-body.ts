@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Static, TSchema } from 'typebox'
+import type { Static, TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { isObject } from '../../domain/is-object.ts'
 import { ownEntry } from '../../domain/own-entry.ts'
 import { formatValidationErrors } from '../../platform/http/validation-errors.ts'
 import { InferenceError } from '../errors.ts'
+import { below } from '../structured-output/schema-fault.ts'
 
 /** Deeper than any handwritten schema, and shallow enough for recursive functions. */
 const MAX_DEPTH = 100
@@ -103,6 +104,9 @@ export const assertOnly = (value: unknown, at: string, known: readonly string[],
   }
 }
 
+export const withoutNull = (value: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
+
 /**
  * Returns a function that checks bodies against a schema. Null fields count as absent, as in OpenAI's API. Fields that are not
  * in the schema are left to the caller.
@@ -111,7 +115,7 @@ export const assertOnly = (value: unknown, at: string, known: readonly string[],
 export const bodyReader = <S extends TSchema>(schema: S): ((body: unknown) => Static<S>) => {
   const compiled = Compile(schema)
   return (body) => {
-    const value = isObject(body) ? Object.fromEntries(Object.entries(body).filter(([, field]) => field !== null)) : body
+    const value = isObject(body) ? withoutNull(body) : body
     if (compiled.Check(value)) return value as Static<S>
     const errors = compiled.Errors(value)
     // Errors inside an anyOf are covered by the anyOf's own error.
@@ -173,22 +177,41 @@ const FOREIGN: Readonly<Record<string, Harmless>> = {
 
 /**
  * @param own additions or replacements for one API
- * @throws InferenceError for a field that is not in `known`, unless its value has no effect
+ * @throws InferenceError for a field that is not in `schema`, unless its value has no effect
  */
 export const refuseForeign = (
   body: Readonly<Record<string, unknown>>,
-  known: ReadonlySet<string>,
+  schema: TObject,
   own: Readonly<Record<string, Harmless>> = {},
 ): void => {
   const foreign = { ...FOREIGN, ...own }
   for (const [name, value] of Object.entries(body)) {
-    if (value === null || known.has(name)) continue
+    if (value === null || Object.hasOwn(schema.properties, name)) continue
     const shown = name.slice(0, 100)
     const harmless = ownEntry(foreign, name)
     if (harmless === undefined) throw invalid(`'${shown}' is not a field of this request. Leave it out.`, shown)
     if (harmless(value)) continue
-    throw new InferenceError('unsupported', `'${shown}' has a value that this server does not support. Leave it out.`, {
-      param: shown,
-    })
+    throw unsupported(`'${shown}' has a value that this server does not support. Leave it out.`, shown)
   }
+}
+
+/** Returns the JSON pointer of a number that is not finite; null if there is none. Recursion is safe: body depth is limited. */
+const infiniteIn = (value: unknown, place: string): string | null => {
+  if (typeof value === 'number') return Number.isFinite(value) ? null : place
+  if (typeof value !== 'object' || value === null) return null
+  for (const [name, inner] of Object.entries(value)) {
+    const found = infiniteIn(inner, below(place, name))
+    if (found !== null) return found
+  }
+  return null
+}
+
+/**
+ * Refuses numbers such as 1e400, which JSON.parse reads as infinite and JSON.stringify would write as null.
+ * @throws InferenceError invalid_request
+ */
+export const assertFinite = (value: unknown, field: string): void => {
+  const place = infiniteIn(value, '')
+  if (place === null) return
+  throw invalid(`${field} has a number at '#${place}' that is out of range. Use one within ±1.79e308.`, field)
 }

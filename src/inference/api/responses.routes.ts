@@ -1,7 +1,7 @@
 import type { App } from '../../platform/http/app.ts'
 import type { Finished, RequestedFormat } from '../engines/engine.ts'
-import { type ChatRoutes, handleChat, newId, type ReplyStyle } from './chat.routes.ts'
 import type { Frames } from './chat-stream.ts'
+import { type ChatRoutes, handleChat, newId, type ReplyStyle } from './handle-chat.ts'
 import type { Reply, Tally } from './replies.ts'
 import { type QualifiedName, type ResponsesBody, readResponsesRequest } from './responses.schema.ts'
 

@@ -20,7 +20,6 @@ const ResponsesBody = Type.Object({
 
 export type ResponsesBody = Static<typeof ResponsesBody>
 
-const KNOWN: ReadonlySet<string> = new Set(Object.keys(ResponsesBody.properties))
 const readBody = bodyReader(ResponsesBody)
 
 /** Fields that agents send and that have no effect here: no model separates reasoning from text, and nothing is stored. */
@@ -157,11 +156,11 @@ const readTools = (given: readonly unknown[] = []): ReadTools => {
   return { tools, namespaces }
 }
 
-const readFormat = ({ text }: ResponsesBody, defaultFormat: RequestedFormat): RequestedFormat => {
+const readFormat = ({ text }: ResponsesBody): RequestedFormat | undefined => {
   const { format } = (text ?? {}) as Readonly<Record<string, unknown>>
   // verbosity is accepted and ignored: it only suggests how long texts should be.
   assertOnly(text, 'text', ['format', 'verbosity'])
-  if (!isObject(format)) return defaultFormat
+  if (!isObject(format)) return undefined
   if (format.type === 'text') return { type: 'text' }
   const { type, ...schema } = format
   return readFormatAt('text.format', { type: String(type), ...(type === 'json_schema' && { json_schema: schema }) })
@@ -175,7 +174,7 @@ export interface ResponsesRequest extends Pick<ReadTools, 'namespaces'> {
 /** Reads a request to the Responses API. @throws InferenceError with the field as `param` */
 export const readResponsesRequest = (body: unknown, defaultFormat: RequestedFormat): ResponsesRequest => {
   const read = readBody(body)
-  refuseForeign(read, KNOWN, FOREIGN)
+  refuseForeign(read, ResponsesBody, FOREIGN)
   const { tools, namespaces } = readTools(read.tools)
   const toolUse = toolUseOf(tools, readChoice(read.tool_choice), read.parallel_tool_calls ?? true)
   return {
@@ -190,7 +189,7 @@ export const readResponsesRequest = (body: unknown, defaultFormat: RequestedForm
       topP: read.top_p ?? 0.9,
       maxTokens: read.max_output_tokens ?? null,
       stop: [],
-      responseFormat: formatBeside(toolUse, readFormat(read, defaultFormat), read.text?.format, 'text.format'),
+      responseFormat: formatBeside(toolUse, readFormat(read), defaultFormat, 'text.format'),
       toolUse,
       choices: 1,
       seed: null,

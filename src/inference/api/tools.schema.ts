@@ -2,8 +2,7 @@ import { type Static, Type } from 'typebox'
 import { isObject } from '../../domain/is-object.ts'
 import type { Tool, ToolUse } from '../engines/engine.ts'
 import { shown } from '../structured-output/schema-fault.ts'
-import { assertFinite } from './finite-numbers.ts'
-import { assertOnly, invalid, unsupported } from './request-body.ts'
+import { assertFinite, assertOnly, invalid, unsupported } from './request-body.ts'
 
 /** The maximum of OpenAI's API. */
 const MAX_TOOLS = 128

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { InferenceError } from '../errors.ts'
-import { invalid } from './request-body.ts'
+import { invalid, unsupported } from './request-body.ts'
 import { TRANSCRIPT_FORMATS, type TranscriptFormat } from './transcript-formats.ts'
 
 const MIB = 1024 * 1024
@@ -23,11 +23,6 @@ const tooLarge = (): InferenceError =>
     param: 'file',
   })
 
-const unsupported = (name: string): InferenceError =>
-  new InferenceError('unsupported', `'${name}' has a value that this server does not support. Leave it out.`, {
-    param: name,
-  })
-
 /** Unsupported fields, with the values that are accepted because they have no effect. */
 const FOREIGN: Readonly<Record<string, readonly string[]>> = {
   prompt: [''],
@@ -47,7 +42,8 @@ const readField = (fields: Map<string, string>, name: string, value: unknown): v
     throw invalid('file must be a file part with a filename, got text. With curl, use -F file=@foo.wav.', 'file')
   if (UNDERSTOOD.has(name)) fields.set(name, value.trim())
   else if (!Object.hasOwn(FOREIGN, name)) throw invalid(`'${name}' is not a field of this request. Leave it out.`, name)
-  else if (!FOREIGN[name]!.includes(value)) throw unsupported(name)
+  else if (!FOREIGN[name]!.includes(value))
+    throw unsupported(`'${name}' has a value that this server does not support. Leave it out.`, name)
 }
 
 const formatOf = (name: string): TranscriptFormat => {

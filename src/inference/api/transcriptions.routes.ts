@@ -3,7 +3,7 @@ import type { App } from '../../platform/http/app.ts'
 import { whilePresent } from '../../platform/http/client-disconnect.ts'
 import { decodeAudio } from '../audio/decode.ts'
 import { SAMPLE_RATE } from '../audio/sound.ts'
-import { createAdmission } from '../runtime/queue/admission.ts'
+import { createAdmission, withSlot } from '../runtime/queue/admission.ts'
 import { TRANSCRIPTIONS } from './error-responses.ts'
 import { FORM_DEADLINE, type FormDeadline, withinDeadline } from './form-deadline.ts'
 import { TRANSCRIPT_FORMATS } from './transcript-formats.ts'
@@ -30,9 +30,8 @@ export const transcriptionRoutes = async (
   await app.register(async (scope) => {
     await scope.register(multipart, { limits: FORM_LIMITS })
     scope.post(TRANSCRIPTIONS, (request, reply) =>
-      whilePresent(request, reply, async (signal) => {
-        const [slot] = await Promise.all(memory.enter(1, signal))
-        try {
+      whilePresent(request, reply, (signal) =>
+        withSlot(memory, signal, async () => {
           const form = await withinDeadline(request, deadline, () => readTranscriptionForm(request))
           const { model: name, audio, language, format } = form
           const { type, body } = await withModel(deps, { name, ability: 'transcribe', signal }, async (engine) => {
@@ -41,10 +40,8 @@ export const transcriptionRoutes = async (
             return TRANSCRIPT_FORMATS[format](transcript, samples.length / SAMPLE_RATE)
           })
           return reply.type(type).send(body)
-        } finally {
-          slot!.release()
-        }
-      }),
+        }),
+      ),
     )
   })
 }

@@ -1,6 +1,6 @@
 import type { Engine } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
-import type { Admissions } from '../runtime/queue/admission.ts'
+import { type Admissions, withSlot } from '../runtime/queue/admission.ts'
 import type { AvailableModels } from './available-models.ts'
 
 /** What requests other than chats need from the server. */
@@ -31,12 +31,7 @@ export const withModel = async <A extends Ability, T>(
     if (engine[ability] === undefined) {
       throw new InferenceError('unsupported', `The model '${name}' ${LACKS[ability]}.`, { param: 'model' })
     }
-    const [slot] = await Promise.all(admissions.of(engine).enter(1, signal))
-    try {
-      return await work(engine as Engine & Required<Pick<Engine, A>>)
-    } finally {
-      slot!.release()
-    }
+    return await withSlot(admissions.of(engine), signal, () => work(engine as Engine & Required<Pick<Engine, A>>))
   } finally {
     lease.release()
   }

@@ -13,18 +13,7 @@ const KEPT = 500
 const runFfmpeg = (program: string, file: string, signal: AbortSignal): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const limits = ['-protocol_whitelist', 'file', '-format_whitelist', FORMATS]
-    const output = [
-      '-vn',
-      '-t',
-      String(MAX_SECONDS + 1),
-      '-ac',
-      '1',
-      '-ar',
-      String(SAMPLE_RATE),
-      '-f',
-      'f32le',
-      'pipe:1',
-    ]
+    const output = `-vn -t ${MAX_SECONDS + 1} -ac 1 -ar ${SAMPLE_RATE} -f f32le pipe:1`.split(' ')
     const ending = anySignal(signal, AbortSignal.timeout(TIMEOUT_MS))
     const child = spawn(program, ['-v', 'error', '-nostdin', ...limits, '-i', file, ...output], {
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -38,18 +38,7 @@ export interface BenchmarkResult {
 }
 
 const WARM_UPS = 2
-const TOPICS = [
-  'a fox',
-  'an owl',
-  'a river',
-  'the sea',
-  'a clock',
-  'two boats',
-  'my garden',
-  'old maps',
-  'snow',
-  'bread',
-]
+const TOPICS = 'a fox, an owl, a river, the sea, a clock, two boats, my garden, old maps, snow, bread'.split(', ')
 
 /** Each prompt differs from its first word on, so that an engine's prompt cache cannot help. */
 const promptOf = (number: number): string =>
@@ -67,31 +56,18 @@ export const benchmark = async (engine: Engine, options: BenchmarkOptions): Prom
   const ask = (number: number) => generate(engine, [{ role: 'user', content: promptOf(number) }], maxTokens, signal)
   for (let warmUp = 0; warmUp < WARM_UPS; warmUp++) await ask(warmUp)
   const runs: Generated[] = []
-  for (let number = 0; number < iterations; number++) {
-    runs.push(await ask(WARM_UPS + number))
-  }
-  const of = (pick: (run: Generated) => number) => runs.map(pick)
+  for (let number = 0; number < iterations; number++) runs.push(await ask(WARM_UPS + number))
+  const of = (pick: (run: Generated) => number, worst: 'highest' | 'lowest' = 'highest') =>
+    percentilesOf(runs.map(pick), worst)
   return {
     engine: engine.name,
     iterations,
     maxTokens,
-    promptTokens: percentilesOf(
-      of((run) => run.promptTokens),
-      'highest',
-    ).p50,
-    completionTokens: percentilesOf(
-      of((run) => run.completionTokens),
-      'highest',
-    ).p50,
-    firstTokenMs: percentilesOf(
-      of((run) => run.firstTokenMs),
-      'highest',
-    ),
-    tokensPerSecond: percentilesOf(of(rateOf), 'lowest'),
-    totalMs: percentilesOf(
-      of((run) => run.totalMs),
-      'highest',
-    ),
+    promptTokens: of((run) => run.promptTokens).p50,
+    completionTokens: of((run) => run.completionTokens).p50,
+    firstTokenMs: of((run) => run.firstTokenMs),
+    tokensPerSecond: of(rateOf, 'lowest'),
+    totalMs: of((run) => run.totalMs),
     memoryBytes: engine.model.memoryBytes,
   }
 }

@@ -1,33 +1,5 @@
 import { arch, cpus, platform, totalmem } from 'node:os'
-import type { EngineName } from '../engines/engine.ts'
 import type { BenchmarkResult } from './benchmark.ts'
-
-/** The fields that are sent. Each is a number or a word about hardware, a kind of model, or speed. */
-export interface SharedReport {
-  readonly svc_version: string
-  readonly os: string
-  readonly arch: string
-  readonly cpu_model: string
-  readonly cpu_cores: number
-  readonly memory_gb: number
-  readonly engine: EngineName
-  readonly model_architecture: string | null
-  readonly model_parameters: number | null
-  readonly model_quantization: string | null
-  readonly model_megabytes: number
-  readonly iterations: number
-  readonly max_tokens: number
-  readonly first_token_ms_p50: number
-  readonly first_token_ms_p90: number
-  readonly first_token_ms_p99: number
-  readonly tokens_per_second_p50: number
-  readonly tokens_per_second_p90: number
-  readonly tokens_per_second_p99: number
-  readonly total_ms_p50: number
-  readonly total_ms_p90: number
-  readonly total_ms_p99: number
-  readonly memory_megabytes: number
-}
 
 export interface Hardware {
   readonly os: string
@@ -61,10 +33,11 @@ const QUANTIZATION = /^(?:i?q\d(?:_(?:\d|k|s|m|l|xs|xxs|nl))*|(?:f|fp|bf)(?:16|3
 
 const rounded = (value: number): number => Math.round(value * 10) / 10
 
+/** Returns the fields that are sent. Each is a number or a word about hardware, a kind of model, or speed. */
 export const sharedReport = (
   result: BenchmarkResult,
   { version, hardware, model }: { readonly version: string; readonly hardware: Hardware; readonly model: ModelKind },
-): SharedReport => ({
+) => ({
   svc_version: version,
   os: hardware.os,
   arch: hardware.arch,
@@ -89,3 +62,5 @@ export const sharedReport = (
   total_ms_p99: rounded(result.totalMs.p99),
   memory_megabytes: Math.round(result.memoryBytes / 1e6),
 })
+
+export type SharedReport = Readonly<ReturnType<typeof sharedReport>>

@@ -46,9 +46,7 @@ const parseEngineName = (requested: string): EngineName | null => {
   throw new InferenceError(
     'unsupported',
     `There is no engine '${requested}'. Use ${known}, or an address such as http://127.0.0.1:8000/v1; auto chooses an engine.`,
-    {
-      param: 'engine',
-    },
+    { param: 'engine' },
   )
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { CompiledSchema } from '../structured-output/compile-schema.ts'
 import type { ToolSyntax } from '../structured-output/tool-syntax.ts'
 
@@ -22,6 +23,9 @@ export interface ToolCall {
   readonly name: string
   readonly arguments: Readonly<Record<string, unknown>>
 }
+
+/** Returns an id in the style of OpenAI. */
+export const newCallId = (): string => `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`
 
 /** A function that a model may call. */
 export interface Tool {
@@ -158,3 +162,10 @@ export interface Engine {
   figures(): Readonly<Record<string, number>>
   close(): Promise<void>
 }
+
+/** No vocabulary comes close to this as an average over a whole prompt. */
+const MAX_CHARACTERS_PER_TOKEN = 64
+
+/** True if the length alone shows that a text cannot fit. Counting tokens of megabytes would block the engine for seconds. */
+export const isFarTooLong = (characters: number, { model: { contextTokens } }: Engine): boolean =>
+  contextTokens > 0 && characters > contextTokens * MAX_CHARACTERS_PER_TOKEN

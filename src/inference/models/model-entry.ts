@@ -1,6 +1,7 @@
-import { readFile, stat } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isObject } from '../../domain/is-object.ts'
+import { exists } from '../../platform/files/missing-file.ts'
 import { bytesUnder } from './copy-model.ts'
 import type { ModelFile } from './model-file.ts'
 import { formatOf } from './model-format.ts'
@@ -60,7 +61,7 @@ export const readEntry = async (folder: string): Promise<ModelFile & { readonly 
   })
   const { name, variant, file, bytes, sha256, source, addedAt } = parseEntry(text)
   const path = join(folder, file)
-  if ((await stat(path).catch(() => null)) === null) throw new Error(`${file} is missing`)
+  if (!(await exists(path))) throw new Error(`${file} is missing`)
   const found = await bytesUnder(path)
   if (found !== bytes) throw new Error(`${file} has ${found} bytes instead of ${bytes}`)
   return { name: `${name}:${variant}`, variant, ...(await formatOf(path)), bytes, sha256, source, addedAt }

@@ -1,17 +1,15 @@
-/** How a model is stored, on disk or on another server. This decides which engine can run it. */
-const MODEL_FORMATS = ['gguf', 'onnx', 'mlx', 'mlc', 'mnn', 'remote'] as const
-
-export type ModelFormat = (typeof MODEL_FORMATS)[number]
-
-/** The names shown to users. */
-export const FORMAT_WORDS: Readonly<Record<ModelFormat, string>> = {
+/** The formats of models, with the names shown to users. */
+export const FORMAT_WORDS = {
   gguf: 'a GGUF file',
   onnx: 'an ONNX model',
   mlx: 'a folder of safetensors for MLX',
   mlc: 'a folder compiled by MLC',
   mnn: 'an MNN model folder',
   remote: 'a model on another server',
-}
+} as const
+
+/** How a model is stored, on disk or on another server. This decides which engine can run it. */
+export type ModelFormat = keyof typeof FORMAT_WORDS
 
 /** A model that can be opened. */
 export interface ModelFile {

@@ -1,8 +1,8 @@
 import type { Dirent } from 'node:fs'
-import { readdir, stat } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
-import { nullIfNoPath } from '../../platform/files/missing-file.ts'
+import { exists, nullIfNoPath } from '../../platform/files/missing-file.ts'
 import { InferenceError } from '../errors.ts'
 import { bytesUnder } from './copy-model.ts'
 import { readEntry } from './model-entry.ts'
@@ -57,6 +57,8 @@ const inFolder = async (path: string): Promise<readonly ListedModel[]> => {
   return [{ state: 'damaged', name, path, fault: 'it contains neither a model nor a variant with a model.json' }]
 }
 
+const nameOf = (listed: ListedModel): string => (listed.state === 'ready' ? listed.model.name : listed.name)
+
 /** Lists the starter model and every model in the models folder by name, damaged ones with their faults. */
 export const listModels = async (home: string): Promise<readonly ListedModel[]> => {
   const root = modelsFolder(home)
@@ -68,13 +70,14 @@ export const listModels = async (home: string): Promise<readonly ListedModel[]> 
     }),
   )
   const starter: ListedModel = { state: 'ready', model: await starterModel(), addedAt: null }
-  const nameOf = (listed: ListedModel): string => (listed.state === 'ready' ? listed.model.name : listed.name)
   return [starter, ...kept.flat().sort((one, other) => nameOf(one).localeCompare(nameOf(other), 'en'))]
 }
 
+const readyIn = (listed: readonly ListedModel[]): readonly ModelFile[] =>
+  listed.flatMap((entry) => (entry.state === 'ready' ? [entry.model] : []))
+
 /** Lists the models that can be opened. */
-export const readyModels = async (home: string): Promise<readonly ModelFile[]> =>
-  (await listModels(home)).flatMap((entry) => (entry.state === 'ready' ? [entry.model] : []))
+export const readyModels = async (home: string): Promise<readonly ModelFile[]> => readyIn(await listModels(home))
 
 const notFound = (message: string): InferenceError => new InferenceError('model_not_found', message, { param: 'model' })
 
@@ -83,7 +86,7 @@ const howToGet = (home: string): string =>
 
 const atPath = async (text: string, cwd: string): Promise<ModelFile | null> => {
   const given = resolve(cwd, text.replace(/^~(?=$|[/\\])/, homedir()))
-  if ((await stat(given).catch(() => null)) === null) return null
+  if (!(await exists(given))) return null
   const found = await formatOf(given)
   const name = basename(found.path)
   return {
@@ -95,9 +98,6 @@ const atPath = async (text: string, cwd: string): Promise<ModelFile | null> => {
     source: 'path',
   }
 }
-
-const without = (listed: readonly ListedModel[]): string =>
-  listed.map((entry) => (entry.state === 'ready' ? entry.model.name : entry.name)).join(', ')
 
 /**
  * Finds a model by what the user wrote: `starter`, `name`, `name:variant`, or the path of a file or folder.
@@ -112,32 +112,20 @@ export const findModel = async (text: string, home: string, cwd = process.cwd())
   }
   const { name, variant } = parseModelName(text)
   const listed = await listModels(home)
-  const isNamed = (entry: ListedModel): boolean => {
-    const known = entry.state === 'ready' ? entry.model.name : entry.name
-    return known.split(':')[0]!.toLowerCase() === name.toLowerCase()
-  }
-  const same = listed.filter(isNamed)
-  const ready = same.flatMap((entry) => (entry.state === 'ready' ? [entry.model] : []))
-  const chosen = chooseVariant(
-    ready.map((model) => ({ model, variant: model.variant ?? '', bytes: model.bytes })),
-    variant,
-  )
-  if (chosen !== null) return { ...chosen.model, name: text }
+  const same = listed.filter((entry) => nameOf(entry).split(':')[0]!.toLowerCase() === name.toLowerCase())
+  const ready = readyIn(same)
+  const chosen = chooseVariant(ready, variant)
+  if (chosen !== null) return { ...chosen, name: text }
   if (ready.length > 0) {
     const names = ready.map((model) => (model.name === STARTER ? `${STARTER}:${model.variant}` : model.name))
     throw notFound(`The model '${name}' has no variant '${variant}'. Variants: ${names.join(', ')}.`)
   }
   const [damaged] = same
   if (damaged?.state === 'damaged') {
-    throw new InferenceError(
-      'invalid_model',
-      `The model '${damaged.name}' in ${damaged.path} is damaged: ${damaged.fault}.`,
-      {
-        param: 'model',
-      },
-    )
+    const message = `The model '${damaged.name}' in ${damaged.path} is damaged: ${damaged.fault}.`
+    throw new InferenceError('invalid_model', message, { param: 'model' })
   }
   const here = await atPath(text, cwd).catch(() => null)
   if (here !== null) return here
-  throw notFound(`There is no model '${text}'. Models: ${without(listed)}. ${howToGet(home)}`)
+  throw notFound(`There is no model '${text}'. Models: ${listed.map(nameOf).join(', ')}. ${howToGet(home)}`)
 }

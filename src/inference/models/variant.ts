@@ -1,4 +1,5 @@
 import { ownEntry } from '../../domain/own-entry.ts'
+import type { ModelFile } from './model-file.ts'
 
 /** Other names of one file type, so that `qwen3:fp16` finds a file named F16. */
 const SAME_TYPE: Readonly<Record<string, string>> = {
@@ -35,11 +36,6 @@ export const variantInName = (name: string): string | null => {
   return word === undefined || bitsOf(word) === null ? null : normalVariant(word)
 }
 
-interface Choosable {
-  readonly variant: string
-  readonly bytes: number
-}
-
 /** Four bits take half the memory of eight with little loss, and are what other tools mean by a name alone. */
 const USUAL_BITS = 4
 
@@ -47,16 +43,16 @@ const USUAL_BITS = 4
  * Chooses a variant: the one with exactly that name, otherwise the largest with as many bits (it lost least). Without a name,
  * the one closest to four bits. Null if none fits.
  */
-export const chooseVariant = <Variant extends Choosable>(
-  variants: readonly Variant[],
+export const chooseVariant = <Model extends Pick<ModelFile, 'variant' | 'bytes'>>(
+  models: readonly Model[],
   requested: string | null,
-): Variant | null => {
-  const bySize = [...variants].sort((one, other) => other.bytes - one.bytes)
+): Model | null => {
+  const bySize = [...models].sort((one, other) => other.bytes - one.bytes)
   if (requested === null) {
-    const distance = ({ variant }: Variant): number => Math.abs((bitsOf(variant) ?? Infinity) - USUAL_BITS)
+    const distance = ({ variant }: Model): number => Math.abs((bitsOf(variant ?? '') ?? Infinity) - USUAL_BITS)
     return bySize.sort((one, other) => distance(one) - distance(other) || 0)[0] ?? null
   }
-  const exact = bySize.find(({ variant }) => normalVariant(variant) === normalVariant(requested))
+  const exact = bySize.find(({ variant }) => normalVariant(variant ?? '') === normalVariant(requested))
   const bits = /^\d+bit$/.test(normalVariant(requested)) ? bitsOf(requested) : null
-  return exact ?? bySize.find(({ variant }) => bits !== null && bitsOf(variant) === bits) ?? null
+  return exact ?? bySize.find(({ variant }) => bits !== null && bitsOf(variant ?? '') === bits) ?? null
 }

@@ -75,42 +75,28 @@ const refusalOf = (source: HuggingFaceSource, { endpoint, token }: HuggingFaceSe
 const nextPage = (response: Response): string | null =>
   /<([^>]+)>;\s*rel="?next"?/.exec(response.headers.get('link') ?? '')?.[1] ?? null
 
-interface Listing {
-  readonly repo: string
-  readonly endpoint: URL
-  readonly ownHeaders: Readonly<Record<string, string>>
-  readonly refusal: (response: Response) => Promise<Error>
-  readonly signal: AbortSignal
-}
-
-/** Lists all files of a repository, page by page, as long as the pages are on the same host. */
-const listFiles = async (
-  tree: URL,
-  { repo, endpoint, ownHeaders, refusal, signal }: Listing,
-): Promise<readonly TreeFile[]> => {
-  const files: TreeFile[] = []
-  let page: URL | null = tree
-  for (let pages = 0; page !== null && page.origin === endpoint.origin; pages++) {
-    if (pages === MAX_PAGES) throw new TransferError(`${repo} contains too many files.`)
-    const { response } = await follow(page, { ownHeaders, signal, leaveHost: false })
-    if (!response.ok) throw await refusal(response)
-    const next = nextPage(response)
-    const listed = await jsonOf(response, MAX_TREE_BYTES)
-    if (!Array.isArray(listed)) throw new TransferError(`The server at ${endpoint.href} is not a Hugging Face hub.`)
-    files.push(...listed.flatMap(fileIn))
-    page = next === null ? null : new URL(next, page)
-  }
-  return files
-}
-
 const settled = (source: HuggingFaceSource, settings: HuggingFaceSettings) => {
+  const { repo, revision } = source
   const { endpoint, token, signal } = settings
   const ownHeaders: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` }
   const refusal = refusalOf(source, settings)
   const at = (path: string): URL => new URL(`${endpoint.href.replace(/\/$/, '')}/${path}`)
-  const list = (): Promise<readonly TreeFile[]> => {
-    const tree = at(`api/models/${source.repo}/tree/${encodeURIComponent(source.revision)}?recursive=true`)
-    return listFiles(tree, { repo: source.repo, endpoint, ownHeaders, refusal, signal })
+
+  /** Lists all files of the repository, page by page, as long as the pages are on the same host. */
+  const list = async (): Promise<readonly TreeFile[]> => {
+    const files: TreeFile[] = []
+    let page: URL | null = at(`api/models/${repo}/tree/${encodeURIComponent(revision)}?recursive=true`)
+    for (let pages = 0; page !== null && page.origin === endpoint.origin; pages++) {
+      if (pages === MAX_PAGES) throw new TransferError(`${repo} contains too many files.`)
+      const { response } = await follow(page, { ownHeaders, signal, leaveHost: false })
+      if (!response.ok) throw await refusal(response)
+      const next = nextPage(response)
+      const listed = await jsonOf(response, MAX_TREE_BYTES)
+      if (!Array.isArray(listed)) throw new TransferError(`The server at ${endpoint.href} is not a Hugging Face hub.`)
+      files.push(...listed.flatMap(fileIn))
+      page = next === null ? null : new URL(next, page)
+    }
+    return files
   }
   return { ownHeaders, refusal, at, list }
 }

@@ -3,7 +3,7 @@ import { constantsOf } from './constant-grammar.ts'
 import { below, type Schema, schemaFault, shown } from './schema-fault.ts'
 import { checkKeywords, constraintsOf } from './schema-keywords.ts'
 import { listOf, merged, standsBeside } from './schema-merge.ts'
-import type { References } from './schema-references.ts'
+import type { Follow } from './schema-references.ts'
 import { type SchemaType, typeOf, typesOf } from './schema-types.ts'
 
 /** One possibility for a value: a type, or one of several constants, without references or alternatives. */
@@ -28,7 +28,7 @@ export interface Alternatives {
   readonly exclusive: ReadonlyMap<string, Schema>
 }
 
-export const createAlternatives = (references: References): Alternatives => {
+export const createAlternatives = (follow: Follow): Alternatives => {
   const exclusive = new Map<string, Schema>()
   /** Returns where to look next; adds the schema's own alternatives to `found`. */
   const step = (schema: unknown, place: string, found: Alternative[]) => {
@@ -38,8 +38,8 @@ export const createAlternatives = (references: References): Alternatives => {
     checkKeywords(plain, place)
     const constraints = constraintsOf(plain)
     if (plain.allOf !== undefined || (plain.$ref !== undefined && constraints.length > 1))
-      return [{ schema: merged(plain, place, references), place: below(place, 'allOf') }]
-    if (plain.$ref !== undefined) return [references.follow(plain.$ref, place)]
+      return [{ schema: merged(plain, place, follow), place: below(place, 'allOf') }]
+    if (plain.$ref !== undefined) return [follow(plain.$ref, place)]
     for (const keyword of ['anyOf', 'oneOf'] as const) {
       if (plain[keyword] === undefined) continue
       if (constraints.length > 1) throw standsBeside(plain, place)

@@ -9,7 +9,7 @@ import { checkBudget } from './schema-budget.ts'
 import { below, type Schema, schemaFault, shown } from './schema-fault.ts'
 import { constraintsOf } from './schema-keywords.ts'
 import { Readings } from './schema-readings.ts'
-import { type References, referencesOf } from './schema-references.ts'
+import { type Follow, referencesIn } from './schema-references.ts'
 import type { SchemaType } from './schema-types.ts'
 import { stringNode } from './string-grammar.ts'
 import { type StringPatterns, stringPatterns } from './string-patterns.ts'
@@ -100,7 +100,7 @@ class Rules extends Map<string, GrammarNode> {
 class SchemaCompiler {
   readonly #rules: Map<string, GrammarNode> = new Rules()
   readonly #places = new Map<string, string>()
-  readonly #references: References
+  readonly #follow: Follow
   readonly #alternatives: Alternatives
   readonly #patterns: StringPatterns
   readonly #readings = new Readings()
@@ -110,8 +110,8 @@ class SchemaCompiler {
 
   constructor(root: Schema) {
     for (const [name, node] of JSON_RULES) this.#rules.set(name, node)
-    this.#references = referencesOf(root, checkBudget(root))
-    this.#alternatives = createAlternatives(this.#references)
+    this.#follow = referencesIn(root, checkBudget(root))
+    this.#alternatives = createAlternatives(this.#follow)
     this.#patterns = stringPatterns(this.#rules)
   }
 
@@ -130,7 +130,7 @@ class SchemaCompiler {
     while (isObject(at.schema) && at.schema.$ref !== undefined && constraintsOf(at.schema).length === 1) {
       if (this.#values.has(at.place) || passed.has(at.place)) break
       passed.add(at.place)
-      at = this.#references.follow(at.schema.$ref, at.place)
+      at = this.#follow(at.schema.$ref, at.place)
     }
     const node = this.#values.get(at.place) ?? this.#choice(this.#alternatives.at(at.schema, at.place), at.place)
     for (const one of [...passed, at.place]) this.#values.set(one, node)

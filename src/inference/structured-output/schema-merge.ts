@@ -2,7 +2,7 @@ import { isObject } from '../../domain/is-object.ts'
 import { ownEntry } from '../../domain/own-entry.ts'
 import { below, type Schema, schemaFault, shown } from './schema-fault.ts'
 import { checkKeywords, constraintsOf } from './schema-keywords.ts'
-import type { References } from './schema-references.ts'
+import type { Follow } from './schema-references.ts'
 
 const MAX_PARTS = 200
 
@@ -10,8 +10,8 @@ const MAX_PARTS = 200
  * Merges schemas that must hold at the same time: 'allOf', and a reference with other keywords. Properties are merged; any
  * other keyword may occur several times only with the same value.
  */
-export const merged = (schema: Schema, place: string, references: References): unknown => {
-  const parts = partsOf(schema, place, references)
+export const merged = (schema: Schema, place: string, follow: Follow): unknown => {
+  const parts = partsOf(schema, place, follow)
   const composed = parts.find(({ anyOf, oneOf }) => anyOf !== undefined || oneOf !== undefined)
   if (composed !== undefined && parts.length > 1) throw standsBeside(composed, place)
   return parts.length === 0 ? true : parts.reduce((one, other) => both(one, other, place))
@@ -30,7 +30,7 @@ export const listOf = (schema: Schema, keyword: 'allOf' | 'anyOf' | 'oneOf', pla
 }
 
 /** Lists the schemas that must hold at the same time, with references and 'allOf' resolved. */
-const partsOf = (root: Schema, place: string, references: References): Schema[] => {
+const partsOf = (root: Schema, place: string, follow: Follow): Schema[] => {
   const parts: Schema[] = []
   const waiting: unknown[] = [root]
   for (let seen = 0; waiting.length > 0; seen++) {
@@ -41,7 +41,7 @@ const partsOf = (root: Schema, place: string, references: References): Schema[] 
     checkKeywords(schema, place)
     const { allOf, $ref, ...rest } = schema
     if (constraintsOf(rest).length > 0) parts.push(rest)
-    if ($ref !== undefined) waiting.push(references.follow($ref, place).schema)
+    if ($ref !== undefined) waiting.push(follow($ref, place).schema)
     if (allOf !== undefined) waiting.push(...listOf(schema, 'allOf', place))
   }
   return parts

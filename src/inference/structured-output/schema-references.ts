@@ -1,15 +1,13 @@
 import { isObject } from '../../domain/is-object.ts'
 import { below, type Schema, schemaFault, shown } from './schema-fault.ts'
 
-/** Resolves `$ref` within one schema. */
-export interface References {
-  /** Returns the target of the reference at `place`. */
-  follow(reference: unknown, place: string): { readonly schema: unknown; readonly place: string }
-}
+/** Returns the target of the reference (`$ref`) at `place` within one schema. */
+export type Follow = (reference: unknown, place: string) => { readonly schema: unknown; readonly place: string }
 
 /** `schemas` are those that were counted. Anything else, such as an example, is not a schema. */
-export const referencesOf = (root: Schema, schemas: ReadonlySet<unknown>): References => {
-  const follow: References['follow'] = (reference, place) => {
+export const referencesIn =
+  (root: Schema, schemas: ReadonlySet<unknown>): Follow =>
+  (reference, place) => {
     const pointer = pointerOf(reference, place)
     let at: unknown = root
     for (const step of pointer.split('/').slice(1)) {
@@ -22,8 +20,6 @@ export const referencesOf = (root: Schema, schemas: ReadonlySet<unknown>): Refer
       throw schemaFault(below(place, '$ref'), `got '#${pointer}', where no schema is expected. Put it under '$defs'.`)
     return { schema: at, place: pointer }
   }
-  return { follow }
-}
 
 /** Parses a JSON pointer in a URL fragment (RFC 6901, section 6). */
 const pointerOf = (reference: unknown, place: string): string => {

@@ -7,13 +7,7 @@ export type ReplyPart =
   | { readonly type: 'arguments'; readonly text: string }
 
 /** Reads a reply written under a grammar of toolGrammar as it arrives. */
-export interface ToolReader {
-  push(text: string): readonly ReplyPart[]
-  /** Returns the text held back at the end of the reply. */
-  end(): readonly ReplyPart[]
-}
-
-export const createToolReader = (syntax: ToolSyntax): ToolReader => {
+export const createToolReader = (syntax: ToolSyntax) => {
   const { trigger, anywhere, beforeName, beforeArguments } = syntax
   let at: 'text' | 'name' | 'arguments' = 'text'
   let held = ''
@@ -78,11 +72,12 @@ export const createToolReader = (syntax: ToolSyntax): ToolReader => {
   }
 
   return {
-    push: (text) => {
+    push: (text: string): readonly ReplyPart[] => {
       held += text
       return read()
     },
-    end: () => (at === 'text' ? emit(held) : []),
+    /** Returns the text held back at the end of the reply. */
+    end: (): readonly ReplyPart[] => (at === 'text' ? emit(held) : []),
   }
 }
 

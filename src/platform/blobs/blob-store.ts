@@ -13,6 +13,7 @@ export interface StagedBlob {
   discard(): Promise<void>
 }
 
+/** First and last byte, both inclusive. */
 export interface BlobRange {
   readonly start: number
   readonly end: number

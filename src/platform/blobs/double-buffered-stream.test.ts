@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { doubleBufferedStream } from './double-buffered-stream.ts'
+import { DoubleBufferedStream } from './double-buffered-stream.ts'
 
 const CHUNK = 1000
 const BYTES = randomBytes(10 * CHUNK + 7)
@@ -40,7 +40,7 @@ test('a slow destination that emits drain before it has written gets every byte'
     },
   })
   const finished = new Promise((resolve) => slow.on('finish', resolve))
-  doubleBufferedStream(await open(path), CHUNK, { start: 0, end: BYTES.length - 1 }).pipe(slow)
+  new DoubleBufferedStream(await open(path), CHUNK, { start: 0, end: BYTES.length - 1 }).pipe(slow)
   await finished
   expect(Buffer.concat(taken).equals(BYTES)).toBe(true)
   expect(most).toBe(1)
@@ -49,7 +49,7 @@ test('a slow destination that emits drain before it has written gets every byte'
 test('the file is closed if the destination closes without calling back', async () => {
   const handle = await open(path)
   const deaf = new Writable({ highWaterMark: 1, write: () => undefined })
-  const chunks = doubleBufferedStream(handle, CHUNK, { start: 0, end: BYTES.length - 1 })
+  const chunks = new DoubleBufferedStream(handle, CHUNK, { start: 0, end: BYTES.length - 1 })
   const closed = new Promise((resolve) => chunks.on('close', resolve))
   chunks.pipe(deaf)
   await sleep(10)

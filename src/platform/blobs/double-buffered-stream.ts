@@ -1,13 +1,15 @@
 import { read } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
+import type { BlobRange } from './blob-store.ts'
 
 /**
  * A file, or a part of it, read into two alternating buffers: allocating every chunk costs more than a third of the CPU time of
  * a download. `pipe` requests a chunk when the destination's callback reports that the previous one is written; its `drain`
- * event does not guarantee that (a response queued behind another emits it when it gets the connection).
+ * event does not guarantee that (a response queued behind another emits it when it gets the connection). Closes the file when
+ * it has been read or the stream is destroyed.
  */
-class DoubleBufferedStream extends Readable {
+export class DoubleBufferedStream extends Readable {
   readonly #handle: FileHandle
   readonly #chunkBytes: number
   readonly #buffers: Buffer[] = []
@@ -16,13 +18,14 @@ class DoubleBufferedStream extends Readable {
   readonly #end: number
   #reading: Promise<unknown> = Promise.resolve()
 
-  constructor(handle: FileHandle, chunkBytes: number, start: number, end: number) {
+  /** @param range within the file */
+  constructor(handle: FileHandle, chunkBytes: number, range: BlobRange) {
     // Reads one chunk ahead while another is being written, never a third.
     super({ highWaterMark: chunkBytes })
     this.#handle = handle
     this.#chunkBytes = chunkBytes
-    this.#at = start
-    this.#end = end
+    this.#at = range.start
+    this.#end = range.end + 1
   }
 
   override _read(): void {
@@ -87,10 +90,3 @@ class DoubleBufferedStream extends Readable {
       )
   }
 }
-
-/** Closes the file when it has been read or the stream is destroyed. @param range both ends inclusive, within the file */
-export const doubleBufferedStream = (
-  handle: FileHandle,
-  chunkBytes: number,
-  range: { readonly start: number; readonly end: number },
-): Readable => new DoubleBufferedStream(handle, chunkBytes, range.start, range.end + 1)

@@ -20,23 +20,6 @@ interface Entry {
   readonly ready: Promise<unknown>
 }
 
-/** Copies of stored files on the local disk; the least recently used are evicted first. */
-export interface FileCache {
-  /** Returns the path of a copy, fetching it if there is none; it is kept until `release`. */
-  pin(sha256: string): Promise<string>
-  release(sha256: string): void
-  /** Like `pin`, but returns null if there is no copy. */
-  pinCopy(sha256: string): Promise<string | null>
-  /** Moves a file that is already stored into the cache. */
-  adopt(sha256: string, path: string, size: number): Promise<void>
-  remove(sha256: string): Promise<void>
-  hashes(): readonly string[]
-  /** Starts over after the folder was deleted. */
-  reset(): Promise<void>
-  /** Stops evicting copies. */
-  close(): void
-}
-
 const damaged = (sha256: string, found: string): ServiceError =>
   new ServiceError('internal_error', `The stored file sha256:${sha256} is damaged: its bytes have the sha256 ${found}.`)
 
@@ -65,14 +48,15 @@ const isTight = (folder: string): Promise<boolean> =>
   )
 
 /**
- * Opens a cache in a new folder, which each process has for itself: copies of an earlier process may be incomplete after a
- * crash. Pinned files are kept even if they exceed `maxBytes` or the disk is nearly full.
+ * Opens a cache of stored files in a new folder, which each process has for itself: copies of an earlier process may be
+ * incomplete after a crash. The least recently used copies are evicted first. Pinned files are kept even if they exceed
+ * `maxBytes` or the disk is nearly full.
  */
 export const openFileCache = async (
   folder: string,
   maxBytes: number,
   fetchFile: (sha256: string, path: string) => Promise<FetchedFile>,
-): Promise<FileCache> => {
+) => {
   await mkdir(folder, { mode: 0o700 })
   // Ordered by last use, oldest first.
   const entries = new Map<string, Entry>()
@@ -150,26 +134,29 @@ export const openFileCache = async (
   }
 
   return {
-    async pin(sha256) {
+    /** Returns the path of a copy, fetching it if there is none; it is kept until `release`. */
+    async pin(sha256: string): Promise<string> {
       const path = await use(sha256, entries.get(sha256) ?? add(sha256, () => inTurn(() => bring(sha256))))
       await makeRoom()
       return path
     },
 
-    async pinCopy(sha256) {
+    /** Like `pin`, but returns null if there is no copy. */
+    async pinCopy(sha256: string): Promise<string | null> {
       const entry = entries.get(sha256)
       // Does not wait for a copy that is still being fetched.
       return entry === undefined || entry.size === null ? null : use(sha256, entry)
     },
 
-    release(sha256) {
+    release(sha256: string): void {
       const entry = entries.get(sha256)
       if (entry === undefined) return
       entry.pins--
       if (bytes > maxBytes) makeRoomAside()
     },
 
-    async adopt(sha256, path, size) {
+    /** Moves a file that is already stored into the cache. */
+    async adopt(sha256: string, path: string, size: number): Promise<void> {
       if (entries.has(sha256) || size > maxBytes) {
         await rm(path, { force: true })
         return
@@ -178,19 +165,21 @@ export const openFileCache = async (
       await makeRoom()
     },
 
-    async remove(sha256) {
+    async remove(sha256: string): Promise<void> {
       const entry = entries.get(sha256)
       if (entry?.pins === 0 && entry.size !== null) await drop(sha256, entry)
     },
 
-    hashes: () => [...entries.keys()],
+    hashes: (): readonly string[] => [...entries.keys()],
 
-    async reset() {
+    /** Starts over after the folder was deleted. */
+    async reset(): Promise<void> {
       entries.clear()
       bytes = 0
       await makeFolder(folder, 0o700)
     },
 
-    close: () => clearInterval(looking),
+    /** Stops evicting copies. */
+    close: (): void => clearInterval(looking),
   }
 }

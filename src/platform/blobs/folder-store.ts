@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream'
 import { LRUCache } from 'lru-cache'
 import { syncFolder } from '../files/durable-file.ts'
 import { makeFolder } from '../files/make-folder.ts'
+import { nullIfMissing } from '../files/missing-file.ts'
 import { type BlobStore, blobPath, gone, type PathOf, requireSha256 } from './blob-store.ts'
 import { createProcessFiles } from './process-files.ts'
 import { inOneChunk, readLocalFile } from './read-local-file.ts'
@@ -47,14 +48,15 @@ export const openFolderStore = async (rootFolder: string): Promise<BlobStore> =>
     if (isNew) await syncFolder(dirname(folder))
   }
 
+  const orGone = <T>(sha256: string, work: Promise<T>): Promise<T> =>
+    work.catch((error: unknown) => {
+      throw isMissing(error) ? gone(sha256, error) : error
+    })
+
   const localPath: PathOf = async (sha256) => {
     const path = pathOf(sha256)
-    try {
-      await access(path)
-      return path
-    } catch (error) {
-      throw isMissing(error) ? gone(sha256, error) : error
-    }
+    await orGone(sha256, access(path))
+    return path
   }
 
   return {
@@ -64,25 +66,15 @@ export const openFolderStore = async (rootFolder: string): Promise<BlobStore> =>
       const path = pathOf(sha256)
       const known = small.get(sha256)
       if (known !== undefined) return inOneChunk(known, range)
-      try {
-        return await readLocalFile(path, range, chunks, (bytes) => small.set(sha256, bytes))
-      } catch (error) {
-        throw isMissing(error) ? gone(sha256, error) : error
-      }
+      return orGone(
+        sha256,
+        readLocalFile(path, range, chunks, (bytes) => small.set(sha256, bytes)),
+      )
     },
 
     withPaths: (work) => work(localPath),
 
-    async has(sha256) {
-      const path = pathOf(sha256)
-      return access(path).then(
-        () => true,
-        (error: unknown) => {
-          if (isMissing(error)) return false
-          throw error
-        },
-      )
-    },
+    has: async (sha256) => (await nullIfMissing(access(pathOf(sha256)))) !== null,
 
     async remove(sha256) {
       small.delete(sha256)

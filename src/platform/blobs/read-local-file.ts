@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import type { BlobRange, Chunks } from './blob-store.ts'
-import { doubleBufferedStream } from './double-buffered-stream.ts'
+import { DoubleBufferedStream } from './double-buffered-stream.ts'
 
 export const CHUNK = 256 * 1024
 
@@ -34,5 +34,5 @@ export const readLocalFile = async (
     return inOneChunk(bytes, range)
   }
   if (chunks !== 'reused') return handle.createReadStream({ highWaterMark: CHUNK, ...range })
-  return doubleBufferedStream(handle, CHUNK, range ?? { start: 0, end: size - 1 })
+  return new DoubleBufferedStream(handle, CHUNK, range ?? { start: 0, end: size - 1 })
 }

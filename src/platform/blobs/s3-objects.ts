@@ -152,6 +152,10 @@ export const openS3Objects = async (
     }
   }
 
+  const put = async (key: string, bytes: Uint8Array): Promise<void> => {
+    await orAway(client.send(new sdk.PutObjectCommand({ ...at(key), Body: bytes })))
+  }
+
   const fetcher = createFileFetcher()
 
   return {
@@ -175,16 +179,10 @@ export const openS3Objects = async (
       }
     },
 
-    put: async (key, bytes) => {
-      await orAway(client.send(new sdk.PutObjectCommand({ ...at(key), Body: bytes })))
-    },
+    put,
 
     putFile: async (key, { path, size }) => {
-      if (size <= PART_BYTES) {
-        const Body = await readFile(path)
-        await orAway(client.send(new sdk.PutObjectCommand({ ...at(key), Body })))
-        return
-      }
+      if (size <= PART_BYTES) return put(key, await readFile(path))
       const partSize = Math.max(PART_BYTES, Math.ceil(size / MAX_PARTS))
       const params = { ...at(key), Body: createReadStream(path, { highWaterMark: 1024 * 1024 }) }
       await orAway(new Upload({ client, params, partSize, queueSize: PARTS_AT_ONCE }).done())

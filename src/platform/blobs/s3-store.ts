@@ -48,10 +48,11 @@ export const openS3Store = async (
   await files.ensureLock()
   const keyOf = (sha256: string): string => blobPath(requireSha256(sha256))
 
-  const fetchFile = (sha256: string, path: string) =>
-    objects.fetchFile(keyOf(sha256), path).catch((error: unknown) => {
+  const orGone = <T>(sha256: string, work: Promise<T>): Promise<T> =>
+    work.catch((error: unknown) => {
       throw isNotFound(error) ? gone(sha256, error) : error
     })
+  const fetchFile = (sha256: string, path: string) => orGone(sha256, objects.fetchFile(keyOf(sha256), path))
   const mine = join(copies, `${files.id}-copies`)
   const cache = await openFileCache(mine, cacheBytes, fetchFile)
   files.onLost(cache.reset)
@@ -62,9 +63,7 @@ export const openS3Store = async (
 
   /** Returns a stream whose first bytes have arrived, so that storage errors are reported before the response begins. */
   const begun = async (source: AsyncGenerator<Uint8Array, void>, sha256: string): Promise<Readable> => {
-    const first = await source.next().catch((error: unknown) => {
-      throw isNotFound(error) ? gone(sha256, error) : error
-    })
+    const first = await orGone(sha256, source.next())
     return Readable.from(
       (async function* () {
         if (first.done !== true) yield first.value

@@ -62,6 +62,8 @@ export interface RolloutRow {
   created_at: Date
   started_at: Date | null
   ended_at: Date | null
+  /** user or service; null until it ends */
+  ended_by: Generated<string | null>
   updated_at: Date
 }
 
@@ -81,6 +83,8 @@ export interface DeploymentRow {
   reason: string | null
   switched_at: Date | null
   deadline_at: Date | null
+  /** How long a phase may last; null without a deadline. */
+  phase_seconds: Generated<number | null>
   started_revision: number | null
   created_at: Date
   ended_at: Date | null

@@ -1,17 +1,7 @@
 import type { TLocalizedValidationError } from 'typebox/error'
+import type { SchemaParts } from './schema-parts.ts'
 
-/** The parts of a JSON schema that limit sizes, or lead to values that have limits. */
-interface Bounded {
-  readonly type?: string | readonly string[]
-  readonly maxLength?: number
-  readonly maxItems?: number
-  readonly maxProperties?: number
-  readonly items?: Bounded
-  readonly properties?: Readonly<Record<string, Bounded>>
-  readonly anyOf?: readonly Bounded[]
-}
-
-const exceededBound = (schema: Bounded, value: unknown): 'maxLength' | 'maxItems' | 'maxProperties' | null => {
+const exceededBound = (schema: SchemaParts, value: unknown): 'maxLength' | 'maxItems' | 'maxProperties' | null => {
   // A character has at most two UTF-16 code units.
   if (typeof value === 'string') return value.length > 2 * (schema.maxLength ?? value.length) ? 'maxLength' : null
   if (Array.isArray(value)) return value.length > (schema.maxItems ?? value.length) ? 'maxItems' : null
@@ -21,14 +11,16 @@ const exceededBound = (schema: Bounded, value: unknown): 'maxLength' | 'maxItems
 
 const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value)
 
-const join = (path: string, step: string): string => `${path}/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`
+/** Appends a step to a JSON pointer (RFC 6901). */
+export const join = (path: string, step: string): string =>
+  `${path}/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`
 
 /**
  * Returns the first value that is longer than its schema allows, as an error of the validator; null if there is none. Collecting
  * all errors evaluates every keyword and every item of a long array, and `uniqueItems` takes quadratic time.
  */
 export const findOversizedValue = (
-  schema: Bounded,
+  schema: SchemaParts,
   value: unknown,
   schemaPath = '#',
   instancePath = '',
@@ -38,7 +30,7 @@ export const findOversizedValue = (
   if (keyword !== null) return { ...place, keyword, params: { limit: schema[keyword]! } }
 
   const { anyOf = [], items, properties = {} } = schema
-  const isRefused = (branch: Bounded): boolean =>
+  const isRefused = (branch: SchemaParts): boolean =>
     findOversizedValue(branch, value) !== null || (branch.type !== undefined && branch.type !== typeOf(value))
   if (anyOf.some((branch) => findOversizedValue(branch, value) !== null) && anyOf.every(isRefused))
     return { ...place, keyword: 'anyOf', params: {} }

@@ -36,6 +36,7 @@ export const closeGracefully = (app: App, deadlineMs: number): void => {
     const { server } = app
     // Browsers and probes open connections in advance; Node does not consider those idle until they have sent a byte.
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+    if (!server.listening) return
     // A connection that becomes idle only after close() has checked would otherwise stay open for its whole keep-alive time.
     const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS)
     const deadline = setTimeout(() => {
@@ -46,9 +47,5 @@ export const closeGracefully = (app: App, deadlineMs: number): void => {
       clearInterval(sweep)
       clearTimeout(deadline)
     })
-    if (!server.listening) {
-      clearInterval(sweep)
-      clearTimeout(deadline)
-    }
   })
 }

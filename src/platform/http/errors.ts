@@ -19,19 +19,14 @@ const inOurWords = (error: unknown, request: FastifyRequest): ServiceError | und
   return fault === undefined ? undefined : badRequest(fault)
 }
 
+const asOutage = (error: unknown) => asDiskFull(error) ?? asUnwritable(error) ?? asDatabaseAway(error)
+
 const asServiceError = (error: unknown, request: FastifyRequest): ServiceError => {
-  if (error instanceof ServiceError)
-    return (
-      (error.code === 'internal_error'
-        ? (asDiskFull(error) ?? asUnwritable(error) ?? asDatabaseAway(error))
-        : undefined) ?? error
-    )
+  if (error instanceof ServiceError) return (error.code === 'internal_error' ? asOutage(error) : undefined) ?? error
   if (error instanceof InvalidRequest) return badRequest(error.message)
   return (
     inOurWords(error, request) ??
-    asDiskFull(error) ??
-    asUnwritable(error) ??
-    asDatabaseAway(error) ??
+    asOutage(error) ??
     asDeletedMeanwhile(error) ??
     new ServiceError('internal_error', `Unexpected error in the service. See its log for request id ${request.id}.`, {
       cause: error,

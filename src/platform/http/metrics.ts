@@ -19,18 +19,6 @@ interface Sample {
   readonly value: number
 }
 
-/** The part of a prom-client metric that its registry uses. */
-interface RequestMetric {
-  readonly name: string
-  get(): Promise<{
-    readonly name: string
-    readonly help: string
-    readonly type: 'counter' | 'histogram'
-    readonly aggregator: 'sum'
-    readonly values: readonly Sample[]
-  }>
-}
-
 interface Series {
   readonly labels: Sample['labels']
   /** Requests per bucket; the last one counts those above all bounds. */
@@ -38,12 +26,8 @@ interface Series {
   seconds: number
 }
 
-const metric = (
-  name: string,
-  help: string,
-  type: 'counter' | 'histogram',
-  samples: () => readonly Sample[],
-): RequestMetric => ({
+/** The part of a prom-client metric that its registry uses. */
+const metric = (name: string, help: string, type: 'counter' | 'histogram', samples: () => readonly Sample[]) => ({
   name,
   get: async () => ({ name, help, type, aggregator: 'sum', values: samples() }),
 })
@@ -103,7 +87,7 @@ const createRequestCounts = () => {
       metric(DURATION, 'Time from the arrival of a request to the end of its answer', 'histogram', () =>
         all().flatMap(histogramOf),
       ),
-    ] as const,
+    ],
   }
 }
 

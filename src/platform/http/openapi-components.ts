@@ -47,8 +47,8 @@ export const createComponents = (fields: Readonly<Record<string, string>> = {}):
 
   const keyword = (key: string, value: unknown): [string, unknown] => {
     if (VALUES.has(key)) return [key, value]
-    if (key === 'properties') return [key, mapValues(value as Json, schema)]
-    return [key, schema(value)]
+    if (key !== 'properties') return [key, schema(value)]
+    return [key, Object.fromEntries(Object.entries(value as Json).map(([name, field]) => [name, schema(field)]))]
   }
 
   const schema = (value: unknown): unknown => {
@@ -102,6 +102,3 @@ const marked = (properties: Json, known: readonly string[]): Json =>
       known.includes(name) ? field : { ...(field as Json), ...EXTENSION },
     ]),
   )
-
-const mapValues = (record: Json, change: (value: unknown) => unknown): Json =>
-  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]))

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { App } from './app.ts'
 import type { RouteConfig } from './route-config.ts'
 
@@ -9,16 +10,12 @@ export type Phase = 'starting' | 'ready' | 'stopping'
 
 const PATIENCE_MS = 5000
 
-const passes = async (check: () => Promise<unknown>): Promise<boolean> => {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), PATIENCE_MS)
-  })
+const passes = (check: () => Promise<unknown>): Promise<boolean> => {
   const passed = check().then(
     () => true,
     () => false,
   )
-  return Promise.race([passed, late]).finally(() => clearTimeout(timer))
+  return Promise.race([passed, sleep(PATIENCE_MS, false, { ref: false })])
 }
 
 /** GET /ready for load balancers: 200 while all checks pass and the service neither starts nor stops, otherwise 503. */

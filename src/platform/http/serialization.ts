@@ -1,6 +1,7 @@
 import fastJson from 'fast-json-stringify'
 import type { FastifySerializerCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
+import type { SchemaParts } from './schema-parts.ts'
 
 type Serializer = (data: unknown) => string
 
@@ -33,17 +34,8 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 const hasNonFinite = (value: unknown): boolean =>
   typeof value === 'number' ? !Number.isFinite(value) : isObject(value) && Object.values(value).some(hasNonFinite)
 
-/** The parts of a response's schema that determine its fields. */
-interface Shape {
-  readonly type?: string
-  readonly anyOf?: readonly Shape[]
-  readonly items?: Shape
-  readonly properties?: Readonly<Record<string, Shape>>
-  readonly patternProperties?: Readonly<Record<string, Shape>>
-}
-
 /** Returns the parts of the data that its schema names; `JSON.stringify` writes null for NaN and infinities. */
-const named = (shape: Shape, value: unknown): unknown => {
+const named = (shape: SchemaParts, value: unknown): unknown => {
   if (!isObject(value)) return value
   const one = shape.anyOf?.find(({ type }) => type !== 'null') ?? shape
   if (Array.isArray(value)) return value.map((item) => named(one.items ?? {}, item))

@@ -1,9 +1,5 @@
 import type { FastifyRequest } from 'fastify'
 
-const SESSION = 'tributary_session'
-const STEP = 'tributary_step'
-const CHALLENGE = 'tributary_challenge'
-const KNOWN_BROWSER = 'tributary_known'
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 
 /**
@@ -33,54 +29,43 @@ const cookieValue = (header: string, name: string): string | undefined =>
     .find((pair) => pair.startsWith(`${name}=`))
     ?.slice(name.length + 1)
 
-/** Prefers the cookie that can only be set over https. */
-const tokenIn = (request: FastifyRequest, name: string): string | null => {
-  const { cookie } = request.headers
-  if (cookie === undefined) return null
-  return cookieValue(cookie, nameFor(request, name, true)) ?? cookieValue(cookie, nameFor(request, name, false)) ?? null
-}
+const cookieNamed = (name: string) => ({
+  /** Returns the cookie's token; prefers the cookie that can only be set over https. */
+  tokenIn: (request: FastifyRequest): string | null => {
+    const { cookie } = request.headers
+    if (cookie === undefined) return null
+    return (
+      cookieValue(cookie, nameFor(request, name, true)) ?? cookieValue(cookie, nameFor(request, name, false)) ?? null
+    )
+  },
+  /** For Set-Cookie; an empty token without a lifetime clears the cookie. */
+  cookie: (request: FastifyRequest, token: string, seconds: number): string => {
+    // The page's origin is the address that the browser sees, whatever proxies are in between.
+    const secure = request.protocol === 'https' || request.headers.origin?.startsWith('https:') === true
+    return [
+      `${nameFor(request, name, secure)}=${token}`,
+      'Path=/',
+      'HttpOnly',
+      'SameSite=Strict',
+      `Max-Age=${seconds}`,
+      ...(secure ? ['Secure'] : []),
+    ].join('; ')
+  },
+})
 
-const cookieOf = (
-  request: FastifyRequest,
-  name: string,
-  { token, seconds }: { token: string; seconds: number },
-): string => {
-  // The page's origin is the address that the browser sees, whatever proxies are in between.
-  const secure = request.protocol === 'https' || request.headers.origin?.startsWith('https:') === true
-  return [
-    `${nameFor(request, name, secure)}=${token}`,
-    'Path=/',
-    'HttpOnly',
-    'SameSite=Strict',
-    `Max-Age=${seconds}`,
-    ...(secure ? ['Secure'] : []),
-  ].join('; ')
-}
+export const { tokenIn: sessionTokenIn, cookie: sessionCookie } = cookieNamed('tributary_session')
 
-/** The session's token. */
-export const sessionTokenIn = (request: FastifyRequest): string | null => tokenIn(request, SESSION)
+/** For a sign-in that is waiting for its next step. */
+export const { tokenIn: stepTokenIn, cookie: stepCookie } = cookieNamed('tributary_step')
 
-/** Set-Cookie for a new session; an empty token without a lifetime clears the cookie. */
-export const sessionCookie = (request: FastifyRequest, token: string, seconds: number): string =>
-  cookieOf(request, SESSION, { token, seconds })
+/** For a challenge to be answered by a passkey, separate from the step's because the passkey may be the second factor. */
+export const { tokenIn: challengeTokenIn, cookie: challengeCookie } = cookieNamed('tributary_challenge')
 
-/** The token of a sign-in that is waiting for its next step. */
-export const stepTokenIn = (request: FastifyRequest): string | null => tokenIn(request, STEP)
-
-/** Set-Cookie for a sign-in that is waiting for its next step; an empty token without a lifetime clears the cookie. */
-export const stepCookie = (request: FastifyRequest, token: string, seconds: number): string =>
-  cookieOf(request, STEP, { token, seconds })
-
-/** The token of a passkey challenge, separate from the step's token because the passkey may be the second factor. */
-export const challengeTokenIn = (request: FastifyRequest): string | null => tokenIn(request, CHALLENGE)
-
-/** Set-Cookie for a challenge to be answered by a passkey. */
-export const challengeCookie = (request: FastifyRequest, token: string, seconds: number): string =>
-  cookieOf(request, CHALLENGE, { token, seconds })
+const knownBrowser = cookieNamed('tributary_known')
 
 /** The token that the browser received at its last sign-in. */
-export const knownBrowserTokenIn = (request: FastifyRequest): string | null => tokenIn(request, KNOWN_BROWSER)
+export const knownBrowserTokenIn = knownBrowser.tokenIn
 
 /** Set-Cookie that identifies a browser from which a person has signed in (OWASP: device cookie). */
 export const knownBrowserCookie = (request: FastifyRequest, token: string): string =>
-  cookieOf(request, KNOWN_BROWSER, { token, seconds: YEAR_SECONDS })
+  knownBrowser.cookie(request, token, YEAR_SECONDS)

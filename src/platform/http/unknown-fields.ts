@@ -2,19 +2,9 @@ import type { FastifyRequest } from 'fastify'
 import type { TObject } from 'typebox'
 import { meantBy, otherNameOf } from '../../domain/misspelling.ts'
 import type { App } from './app.ts'
+import type { SchemaParts } from './schema-parts.ts'
 import { InvalidRequest } from './validation.ts'
 import { warn } from './warnings.ts'
-
-/** The parts of a JSON schema that determine an object's allowed names. */
-interface Shape {
-  readonly properties?: Readonly<Record<string, Shape>>
-  readonly patternProperties?: Readonly<Record<string, Shape>>
-  readonly additionalProperties?: boolean | Shape
-  readonly items?: Shape
-  readonly anyOf?: readonly Shape[]
-  readonly oneOf?: readonly Shape[]
-  readonly allOf?: readonly Shape[]
-}
 
 /** A field that no schema contains, by its path (`privacy.clip`), and the known one that it misspells or renames. */
 interface UnknownField {
@@ -30,12 +20,9 @@ const MAX_EXAMINED = 100
 const MAX_NAMED = 10
 const MAX_NAME_LENGTH = 100
 
-const branchesOf = (shape: Shape): readonly Shape[] => [
-  shape,
-  ...[shape.anyOf, shape.oneOf, shape.allOf].flatMap((branches) => (branches ?? []).flatMap(branchesOf)),
-]
+const branchesOf = (shape: SchemaParts): readonly SchemaParts[] => [shape, ...(shape.anyOf ?? []).flatMap(branchesOf)]
 
-const isShape = (value: boolean | Shape | undefined): value is Shape => typeof value === 'object'
+const isShape = (value: boolean | SchemaParts | undefined): value is SchemaParts => typeof value === 'object'
 
 const all = (finds: readonly (Find | null)[]): Find | null => {
   const present = finds.filter((find) => find !== null)
@@ -88,19 +75,19 @@ const inNames =
     }
   }
 
-const finders = new WeakMap<Shape, Find | null>()
+const finders = new WeakMap<SchemaParts, Find | null>()
 
 /**
  * Returns a function that finds unknown fields in a value of this schema; null if all names are allowed. An `anyOf` allows the
  * names of all its branches. Computed once per process.
  */
-const finderOf = (schema: Shape): Find | null => {
+const finderOf = (schema: SchemaParts): Find | null => {
   let find = finders.get(schema)
   if (find === undefined) finders.set(schema, (find = compileFinder(schema)))
   return find
 }
 
-const compileFinder = (schema: Shape): Find | null => {
+const compileFinder = (schema: SchemaParts): Find | null => {
   const branches = branchesOf(schema)
   const free = branches.flatMap(({ patternProperties = {}, additionalProperties }) => [
     ...Object.values(patternProperties),
@@ -122,7 +109,7 @@ const compileFinder = (schema: Shape): Find | null => {
   return all(inside)
 }
 
-const NO_FIELDS: Shape = { properties: {} }
+const NO_FIELDS: SchemaParts = { properties: {} }
 const quoted = (path: string): string => `\`${path}\``
 
 /** @throws InvalidRequest for a probable misspelling; adds a warning about other unknown fields. */
@@ -155,8 +142,8 @@ export const checkFieldNames = (app: App): void => {
   app.addHook('onRoute', (route) => {
     // Pages are not part of the API, and read their queries themselves.
     if (route.schema?.hide === true) return
-    const body = finderOf((route.schema?.body ?? NO_FIELDS) as Shape)
-    const query = finderOf((route.schema?.querystring ?? NO_FIELDS) as Shape)
+    const body = finderOf((route.schema?.body ?? NO_FIELDS) as SchemaParts)
+    const query = finderOf((route.schema?.querystring ?? NO_FIELDS) as SchemaParts)
     const hook = (request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void => {
       try {
         check(request, body, request.body, 'field')
@@ -177,5 +164,5 @@ export const checkFormFieldNames = (
   form: TObject,
   fields: Readonly<Record<string, string>>,
 ): void => {
-  check(request, finderOf(form as Shape), fields, 'form field')
+  check(request, finderOf(form as SchemaParts), fields, 'form field')
 }

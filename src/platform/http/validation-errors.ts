@@ -1,29 +1,11 @@
 import type { TLocalizedValidationError } from 'typebox/error'
 import { Pointer } from 'typebox/value'
+import { join } from './bounds.ts'
+import type { SchemaParts } from './schema-parts.ts'
 import { MUST_BE } from './wire.schema.ts'
 
 /** The part of a request that an error refers to. */
 export type Part = 'body' | 'querystring' | 'params' | 'headers' | 'form'
-
-/** The parts of a JSON schema that error messages need. */
-interface Described {
-  readonly type?: string | readonly string[]
-  readonly const?: unknown
-  readonly enum?: readonly unknown[]
-  readonly anyOf?: readonly Described[]
-  readonly format?: string
-  readonly [MUST_BE]?: string
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly exclusiveMinimum?: number
-  readonly exclusiveMaximum?: number
-  readonly minLength?: number
-  readonly maxLength?: number
-  readonly minItems?: number
-  readonly maxItems?: number
-  readonly items?: Described
-  readonly properties?: Readonly<Record<string, Described>>
-}
 
 const FORMATS: Readonly<Record<string, string>> = {
   uuid: 'a UUID',
@@ -46,7 +28,7 @@ const span = (low: number | undefined, high: number | undefined, noun: string): 
   return high === undefined ? '' : `at most ${plural(high, noun)}`
 }
 
-const range = (schema: Described): string => {
+const range = (schema: SchemaParts): string => {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema
   if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`
   const limits = [
@@ -61,7 +43,7 @@ const range = (schema: Described): string => {
 
 const sized = (what: string, size: string): string => (size === '' ? what : `${what} of ${size}`)
 
-const describeType = (type: string | undefined, schema: Described): string => {
+const describeType = (type: string | undefined, schema: SchemaParts): string => {
   switch (type) {
     case 'string': {
       const { format, minLength, maxLength } = schema
@@ -93,7 +75,7 @@ const OR = new Intl.ListFormat('en', { type: 'disjunction' })
 const oneOf = (options: readonly string[]): string => OR.format(options) || 'a value'
 
 /** Describes a valid value of this schema, worded to follow 'must be'. */
-export const describe = (schema: Described): string => {
+export const describe = (schema: SchemaParts): string => {
   if (schema.const !== undefined) return literal(schema.const)
   if (schema.enum !== undefined) return oneOf(schema.enum.map(literal))
   if (schema.anyOf !== undefined) return oneOf(schema.anyOf.map(describe))
@@ -129,12 +111,10 @@ const fieldName = (part: Part, path: string): string => {
     .join('')
 }
 
-const join = (parent: string, key: string): string => `${parent}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
-
-const sentence = (part: Part, root: Described, data: unknown, error: TLocalizedValidationError): string[] => {
+const sentence = (part: Part, root: SchemaParts, data: unknown, error: TLocalizedValidationError): string[] => {
   const { instancePath: path } = error
   const name = fieldName(part, path)
-  const schema = (Pointer.Get(root, error.schemaPath.slice(1)) ?? {}) as Described
+  const schema = (Pointer.Get(root, error.schemaPath.slice(1)) ?? {}) as SchemaParts
   const value: unknown = path === '' ? data : Pointer.Get(data, path)
   const must = (what: string): string[] => [`${name} must be ${what}, got ${show(value, SECRET.test(path))}`]
 
@@ -182,7 +162,7 @@ export const formatValidationErrors = (
     return 'A JSON body is required, with the header Content-Type: application/json.'
   }
   const reported = errors.filter(({ keyword, schemaPath }) => keyword !== 'boolean' && !/\/anyOf\/\d+/.test(schemaPath))
-  const problems = reported.flatMap((error) => sentence(part, schema as Described, data, error))
+  const problems = reported.flatMap((error) => sentence(part, schema as SchemaParts, data, error))
   const shown = [...new Set(problems)].slice(0, MAX_ERRORS)
   return shown.length === 0 ? `${ROOTS[part]} does not have the expected structure.` : `${shown.join('; ')}.`
 }

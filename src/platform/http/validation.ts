@@ -6,6 +6,7 @@ import { Value } from 'typebox/value'
 import { badRequest } from '../../domain/errors.ts'
 import { ownEntry } from '../../domain/own-entry.ts'
 import { findOversizedValue } from './bounds.ts'
+import type { SchemaParts } from './schema-parts.ts'
 import { formatValidationErrors, type Part } from './validation-errors.ts'
 
 // RFC 3339 allows leap seconds, and RFC 9557 a zone name after the time; neither a Date nor the database can represent them.
@@ -30,16 +31,6 @@ type Validator = (data: unknown) => Outcome
 export const optionalBody = <S extends TSchema>(schema: S) =>
   Unsafe<Static<S> | undefined>({ ...schema, [OPTIONAL_BODY]: true })
 
-/** The parts of a JSON schema that determine how text is converted. */
-interface Typed {
-  readonly type?: string | readonly string[]
-  readonly const?: unknown
-  readonly enum?: readonly unknown[]
-  readonly anyOf?: readonly Typed[]
-  readonly items?: Typed
-  readonly properties?: Readonly<Record<string, Typed>>
-}
-
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 
 const toNumber = (text: string): number | string => {
@@ -62,7 +53,7 @@ const coerceAs = (type: string | undefined, text: string): unknown => {
   return text
 }
 
-const coerceText = (schema: Typed, text: string): unknown => {
+const coerceText = (schema: SchemaParts, text: string): unknown => {
   const options = schema.const !== undefined ? [schema.const] : schema.enum
   if (options !== undefined) return options.find((option) => String(option) === text) ?? text
   const attempts =
@@ -70,7 +61,7 @@ const coerceText = (schema: Typed, text: string): unknown => {
   return attempts.find((value) => value !== text) ?? text
 }
 
-const coerceValue = (schema: Typed, value: unknown): unknown => {
+const coerceValue = (schema: SchemaParts, value: unknown): unknown => {
   if (schema.type === 'array') {
     const { items = {} } = schema
     return [value].flat().map((item) => (typeof item === 'string' ? coerceText(items, item) : item))
@@ -83,7 +74,7 @@ const coerceValue = (schema: Typed, value: unknown): unknown => {
  * ('', 'NaN', '1e999') stays as it is, so that the validator reports it.
  */
 const coerceFields = (schema: object, fields: Readonly<Record<string, unknown>>): Record<string, unknown> => {
-  const { properties = {} } = schema as Typed
+  const { properties = {} } = schema as SchemaParts
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => {
       const property = ownEntry(properties, name)

@@ -3,7 +3,7 @@ import { type components, unwrap } from '../../client/client.ts'
 import { plural } from '../text/format.ts'
 import { api, queries, refetchEvery } from './client.ts'
 import { MODEL_CHOICES } from './query-keys.ts'
-import { useSession } from './session.ts'
+import { useOwnOrg } from './session.ts'
 import { type ResponseOf, read, useApi } from './use-api.ts'
 
 const MODELS_PER_PAGE = 100
@@ -13,13 +13,12 @@ const MODELS_FRESH_MS = 60_000
 
 /** The groups of the session's organization. A session without one sees those of `orgId`, or of `default`. */
 const useGroups = (orgId: string | null, enabled = true) => {
-  const session = useSession()
-  const query = { org_id: session.data?.org_id ?? orgId ?? 'default', limit: 1000 }
+  const query = { org_id: useOwnOrg() ?? orgId ?? 'default', limit: 1000 }
   return useApi('/api/v1/device-groups', { query }, { enabled }).data?.groups
 }
 
 /** Options for choosing a group of the organization of a model or experiment, with its number of devices. */
-export const useGroupOptions = (orgId: string | null): readonly (readonly [id: string, label: string])[] => [
+export const useGroupOptions = (orgId: string | null): readonly Option[] => [
   ['', 'Every device'],
   ...(useGroups(orgId) ?? []).map(({ id, name, device_count }) => [id, `${name} (${device_count})`] as const),
 ]
@@ -30,9 +29,9 @@ export const useGroupOptions = (orgId: string | null): readonly (readonly [id: s
  * number.
  */
 export const useDeviceCount = (groupIds: readonly string[], orgId: string | null): number | null => {
-  const session = useSession()
+  const own = useOwnOrg()
   // A shared model may be of another organization, but the devices are the session's.
-  const query = orgId === null || session.data?.org_id != null ? {} : { org_id: orgId }
+  const query = orgId === null || own !== null ? {} : { org_id: orgId }
   const fleet = useApi('/api/v1/fleet/summary', { query }, { enabled: groupIds.length === 0 })
   const groups = useGroups(orgId, groupIds.length > 0)
   if (groupIds.length === 0) return fleet.data?.total ?? null
@@ -41,6 +40,7 @@ export const useDeviceCount = (groupIds: readonly string[], orgId: string | null
 }
 
 type NamedModel = ResponseOf<'/api/v1/models'>['models'][number]
+type Option = readonly [id: string, label: string]
 
 interface Models {
   readonly models: readonly NamedModel[]
@@ -77,9 +77,20 @@ const noteOn = ({ models, total, isPartial }: Models): string | null =>
     ? `Only the newest ${plural(models.length, 'model')} are listed. For an older one, use svc.`
     : null
 
+/** By name. Sessions without an organization see models of several, whose names may be the same. */
+const optionsOf = (models: readonly NamedModel[]): readonly Option[] => {
+  const uses = new Map<string | null, number>()
+  for (const { name } of models) uses.set(name, (uses.get(name) ?? 0) + 1)
+  const label = (name: string, orgId: string | null): string =>
+    uses.get(name) === 1 ? name : `${name} (${orgId ?? 'no organization'})`
+  return models.map(({ id, name, org_id }) => [id, name === null ? id : label(name, org_id)])
+}
+
 /** The named models to choose from, without those made by single rounds. */
 export interface ModelChoices {
   readonly models: readonly NamedModel[]
+  /** In the same order. */
+  readonly options: readonly Option[]
   /** Says that some are missing. */
   readonly note: string | null
   /** None could be loaded, for this reason. */
@@ -96,8 +107,10 @@ export const useNamedModels = (): ModelChoices => {
     // The rest of a list that could not be loaded completely.
     refetchInterval: (query) => refetchEvery(query.state.data?.isPartial ? MODELS_FRESH_MS : false)(query),
   })
+  const models = data?.models ?? []
   return {
-    models: data?.models ?? [],
+    models,
+    options: optionsOf(models),
     note: data === undefined ? null : noteOn(data),
     error: data === undefined ? error : null,
     refetch,

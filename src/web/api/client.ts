@@ -2,6 +2,7 @@ import { type Query, QueryCache, QueryClient } from '@tanstack/react-query'
 import { ApiError, createClient, unwrap } from '../../client/client.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { SESSION_PATH } from './query-keys.ts'
+import { mayRefetch, rateLimitMs } from './rate-limit.ts'
 import { isLocked } from './session-lock.ts'
 import { backgroundHeaders } from './user-input.ts'
 
@@ -32,10 +33,6 @@ const isFinal = (error: Error): boolean =>
   error instanceof ServiceError ||
   (error instanceof Unreachable && error.action === 'slow')
 
-const RATE_LIMITED_MS = 10_000
-const isRateLimited = (error: Error | null): error is ApiError =>
-  error instanceof ApiError && error.code === 'rate_limited'
-
 /**
  * Fetches again at this interval, and sooner while the service does not respond. A request that exceeded the rate limit is
  * repeated when the service allows it.
@@ -43,7 +40,8 @@ const isRateLimited = (error: Error | null): error is ApiError =>
 export const refetchEvery =
   (everyMs: number | false) =>
   ({ state: { error } }: { readonly state: { readonly error: Error | null } }): number | false => {
-    if (isRateLimited(error)) return 1000 * (error.retryAfterSeconds ?? 0) || RATE_LIMITED_MS
+    const waitMs = rateLimitMs(error)
+    if (waitMs !== null) return waitMs
     if (!(error instanceof Unreachable) || isFinal(error)) return everyMs
     return everyMs === false ? TRY_AGAIN_MS : Math.min(everyMs, TRY_AGAIN_MS)
   }
@@ -68,7 +66,7 @@ export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 2000,
-      refetchOnWindowFocus: true,
+      refetchOnWindowFocus: mayRefetch,
       retry: (failures, error) => !isFinal(error) && failures < MAX_RETRIES,
       refetchInterval: refetchEvery(false),
       // The browser may have no network while the service is on the same machine.
@@ -80,6 +78,10 @@ export const queries = new QueryClient({
 
 /** Fetches the session again after a request was refused for lack of one. */
 export const checkSession = (): Promise<void> => queries.invalidateQueries({ queryKey: [SESSION_PATH] })
+
+/** Fetches all data in view again. */
+export const refetchPages = (): Promise<void> =>
+  queries.invalidateQueries({ predicate: (query) => query.queryKey[0] !== SESSION_PATH && mayRefetch(query) })
 
 /** A refusal may mean that the session has changed. For requests under /session, it concerns the credentials instead. */
 export const noticeStatus = (status: number, path: string): void => {
@@ -136,7 +138,7 @@ export const write = async <Data>(
   const body = await unwrap<Data>(await answered(Promise.resolve(response)))
   // The page being left stays mounted for a moment and must not fetch. The next page fetches when it is shown.
   leave?.()
-  await queries.invalidateQueries(leave === undefined ? {} : { refetchType: 'none' })
+  await queries.invalidateQueries(leave === undefined ? { predicate: mayRefetch } : { refetchType: 'none' })
   return body
 }
 
@@ -146,5 +148,5 @@ export const writeWithoutBody = async (
 ): Promise<void> => {
   const { response, error } = await answered(received)
   if (!response.ok) throw new ApiError(response.status, error)
-  await queries.invalidateQueries()
+  await queries.invalidateQueries({ predicate: mayRefetch })
 }

@@ -1,4 +1,5 @@
-interface Keyset {
+/** A page of a list that continues after a cursor. */
+export interface Keyset {
   /** The value of `after` for the next page; null at the end. */
   readonly next: string | null
 }

@@ -1,9 +1,10 @@
 import { focusManager, type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { ApiError, type components, unwrap } from '../../client/client.ts'
 import type { Scope } from '../../domain/access.ts'
-import { api, checkSession, queries, refetchEvery } from './client.ts'
+import { api, checkSession, queries, refetchEvery, refetchPages } from './client.ts'
 import { askPasskey } from './passkeys.ts'
 import { SESSION_PATH } from './query-keys.ts'
+import { rateLimitMs } from './rate-limit.ts'
 import { sessionLock } from './session-lock.ts'
 import type { ResponseOf } from './use-api.ts'
 
@@ -11,11 +12,12 @@ export type Session = ResponseOf<'/api/v1/session'>
 
 const KEY = [SESSION_PATH, {}]
 const SIGN_OUT_MS = 15_000
+const RETRY_MS = 1500
 /** How soon an open page shows a changed role, or that the session has ended. */
 const CHECK_EVERY_MS = 45_000
 
 /** What a session is opened with: a key, the code of a link, or a password. */
-export type Credentials =
+type Credentials =
   | { readonly api_key: string }
   | { readonly code: string }
   | { readonly email: string; readonly password: string; readonly org_id?: string }
@@ -55,9 +57,6 @@ const startOver = (): Promise<never> => {
   window.location.reload()
   return new Promise(() => undefined)
 }
-
-const refetchPages = (): Promise<void> =>
-  queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_PATH })
 
 /** Decides what a session that was fetched changes. A page that is shown stays mounted unless the user is another one. */
 const receive = (session: Session): Session | Promise<never> => {
@@ -114,7 +113,7 @@ export const useSession = (): UseQueryResult<Session> =>
     queryFn: load,
     staleTime: Number.POSITIVE_INFINITY,
     retry: true,
-    retryDelay: 1500,
+    retryDelay: (_, error) => rateLimitMs(error) ?? RETRY_MS,
     refetchInterval: refetchEvery(CHECK_EVERY_MS),
   })
 
@@ -141,9 +140,12 @@ export const useMay = (): ((scope: Scope) => boolean) => {
   return (scope) => scopes.includes(scope)
 }
 
+/** The organization of the session; null if it has none. */
+export const useOwnOrg = (): string | null => useSession().data?.org_id ?? null
+
 /** True if the session's organization is another one: it may see what belongs to `orgId`, such as in a federation, but not change it. */
 export const useIsOthers = (): ((orgId: string | null) => boolean) => {
-  const own = useSession().data?.org_id ?? null
+  const own = useOwnOrg()
   return (orgId) => own !== null && orgId !== own
 }
 

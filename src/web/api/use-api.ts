@@ -4,7 +4,7 @@ import { fillPath, type paths, unwrap } from '../../client/client.ts'
 import { anySignal } from '../../domain/any-signal.ts'
 import { isGoingBack } from '../url/scroll-place.ts'
 import { noticeStatus, queries, refetchEvery, Unreachable } from './client.ts'
-import { type LoadedPage, loadPages, pagesWith, type Span } from './pages.ts'
+import { type Keyset, type LoadedPage, loadPages, pagesWith, type Span } from './pages.ts'
 import { PAGES } from './query-keys.ts'
 import { learnOffset } from './service-clock.ts'
 import { whenUnlocked } from './session-lock.ts'
@@ -144,12 +144,7 @@ export const useApiAll = <Path extends ReadPath>(
     })),
   }).map(({ data }) => data as ResponseOf<Path> | undefined)
 
-interface KeysetPages {
-  /** The value of `after` for the next page; null at the end. */
-  readonly next: string | null
-}
-
-type KeysetPath = { [Path in ReadPath]: ResponseOf<Path> extends KeysetPages ? Path : never }[ReadPath]
+type KeysetPath = { [Path in ReadPath]: ResponseOf<Path> extends Keyset ? Path : never }[ReadPath]
 
 interface PagedList<Path extends KeysetPath, Row> {
   readonly data: { readonly pages: readonly ResponseOf<Path>[]; readonly rows: readonly Row[] } | undefined
@@ -170,7 +165,7 @@ export const useApiPages = <Path extends KeysetPath, Row>(
   rowsOf: (page: ResponseOf<Path>) => readonly Row[],
   { everyMs = false }: { readonly everyMs?: number | false } = {},
 ): PagedList<Path, Row> => {
-  type Pages = readonly LoadedPage<ResponseOf<Path> & KeysetPages>[]
+  type Pages = readonly LoadedPage<ResponseOf<Path> & Keyset>[]
   const queryKey = [path, params, PAGES]
   const state = useRef({ view: [0, 0] as Span, wantsNext: false, changedAt: 0 }).current
   const query = useQuery<Pages>({

@@ -1,10 +1,9 @@
 import { type Query, useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
-import { checkSession } from '../api/client.ts'
-import { MODEL_CHOICES, SESSION_PATH } from '../api/query-keys.ts'
+import { checkSession, refetchPages } from '../api/client.ts'
 import { sessionLock } from '../api/session-lock.ts'
 import { type Change, isAffected, parseChange } from './changes.ts'
-import { createRefetch } from './refetch.ts'
+import { createRefetch, isPolled } from './refetch.ts'
 import { shareStream } from './shared.ts'
 import type { Mode } from './stream-state.ts'
 
@@ -15,11 +14,6 @@ export const useLiveMode = (): Mode => useContext(LiveMode)
 
 /** Combines bursts of events, such as a round's updates, into one refetch. */
 const COALESCE_MS = 250
-/** How often polling fetches the models to choose from, which takes several requests. */
-const POLL_CHOICES_MS = 60_000
-
-const isPolled = (query: Query): boolean =>
-  query.queryKey[0] === MODEL_CHOICES ? query.isStaleByTime(POLL_CHOICES_MS) : query.queryKey[0] !== SESSION_PATH
 
 /** Keeps all data in view up to date while mounted. */
 export const Live = ({ children }: { readonly children: ReactNode }) => {
@@ -36,8 +30,6 @@ export const Live = ({ children }: { readonly children: ReactNode }) => {
     let timer: ReturnType<typeof setTimeout> | undefined
     const refetch = createRefetch(client)
     let checked: Promise<void> = Promise.resolve()
-    const refetchAll = (): Promise<void> =>
-      client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_PATH })
     const flush = (): void => {
       timer = undefined
       const seen = changes
@@ -48,7 +40,7 @@ export const Live = ({ children }: { readonly children: ReactNode }) => {
     shareStream(
       setMode,
       (effect) => {
-        if (effect.kind === 'refetch') void checked.then(refetchAll)
+        if (effect.kind === 'refetch') void checked.then(refetchPages)
         else if (effect.kind === 'check-session') checked = checkSession()
         else if (effect.kind === 'poll') setPollMs(effect.everyMs)
         else {

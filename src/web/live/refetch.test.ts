@@ -1,7 +1,8 @@
 import { QueryClient, QueryObserver } from '@tanstack/react-query'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { ApiError } from '../../client/client.ts'
-import { createRefetch } from './refetch.ts'
+import { rateLimitMs } from '../api/rate-limit.ts'
+import { createRefetch, isPolled } from './refetch.ts'
 
 /** A query in view whose requests are answered by `answers`, in order. */
 const startQuery = () => {
@@ -37,8 +38,9 @@ it('repeats a request that was under way during changes once, when it ends, and 
   expect(query.state.data).toBe(3)
 })
 
-it('leaves a query alone that exceeded the rate limit', async () => {
+it('leaves a query alone that exceeded the rate limit, as polling does, until the service allows it again', async () => {
   const { query, refetch, answers } = startQuery()
+  expect(isPolled(query)).toBe(true)
   const limited = new ApiError(
     429,
     { error: 'rate_limited', message: 'Try again in 7 s.', status_code: 429 },
@@ -47,4 +49,15 @@ it('leaves a query alone that exceeded the rate limit', async () => {
   answers[0]!.reject(limited)
   await refetch(query)
   expect([query.state.error, answers.length, limited.retryAfterSeconds]).toEqual([limited, 1, 7])
+  expect(isPolled(query)).toBe(false)
+  onTestFinished(() => void vi.restoreAllMocks())
+  vi.spyOn(Date, 'now').mockReturnValue(query.state.errorUpdatedAt + 7000)
+  expect(isPolled(query)).toBe(true)
+})
+
+it.each([
+  ['of the service', { error: 'rate_limited', message: 'Try again.', status_code: 429 }, { 'retry-after': '7' }, 7000],
+  ['of a proxy that says no time', null, {}, 10_000],
+])('waits after a 429 %s', (_, body, headers, ms) => {
+  expect(rateLimitMs(new ApiError(429, body, new Headers(headers)))).toBe(ms)
 })

@@ -1,12 +1,19 @@
 import type { Query, QueryClient } from '@tanstack/react-query'
-import { ApiError } from '../../client/client.ts'
-import { PAGES } from '../api/query-keys.ts'
+import { MODEL_CHOICES, PAGES, SESSION_PATH } from '../api/query-keys.ts'
+import { mayRefetch } from '../api/rate-limit.ts'
 
 /** A list in pages takes several requests. */
 const LIST_EVERY_MS = 3000
 
-/** Refetched when the service allows it (`refetchEvery`). */
-const isRateLimited = (error: unknown): boolean => error instanceof ApiError && error.code === 'rate_limited'
+/** How often polling fetches the models to choose from, which takes several requests. */
+const POLL_CHOICES_MS = 60_000
+
+/** Whether polling fetches a query's data again. */
+export const isPolled = (query: Query): boolean => {
+  const [beginning] = query.queryKey
+  if (beginning === SESSION_PATH || !mayRefetch(query)) return false
+  return beginning !== MODEL_CHOICES || query.isStaleByTime(POLL_CHOICES_MS)
+}
 
 /**
  * Returns a function that fetches a query's data again after a change. A request under way may have been answered before the
@@ -21,6 +28,6 @@ export const createRefetch = (client: QueryClient) => {
     const waitMs = query.queryKey.at(-1) === PAGES ? query.state.dataUpdatedAt + LIST_EVERY_MS - Date.now() : 0
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
     waiting.delete(query)
-    if (!isRateLimited(query.state.error)) await client.invalidateQueries({ predicate: (one) => one === query })
+    if (mayRefetch(query)) await client.invalidateQueries({ predicate: (one) => one === query })
   }
 }

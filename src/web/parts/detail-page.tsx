@@ -1,16 +1,7 @@
 import type { ReactNode } from 'react'
 import { Aside, type Loadable, Loaded, PageHeader } from './layout.tsx'
 
-/** A page about one object: its header while loading, and its content once loaded. */
-export const DetailPage = <Data,>({
-  query,
-  title,
-  loading,
-  up,
-  badge,
-  actions,
-  children,
-}: {
+interface DetailPageProps<Data> {
   readonly query: Loadable<Data>
   readonly title: (data: Data) => string
   /** The title while loading. */
@@ -19,7 +10,11 @@ export const DetailPage = <Data,>({
   readonly badge?: (data: Data) => ReactNode
   readonly actions?: (data: Data) => ReactNode
   readonly children: (data: Data) => ReactNode
-}) => {
+}
+
+/** A page about one object: its header while loading, and its content once loaded. */
+export const DetailPage = <Data,>(props: DetailPageProps<Data>) => {
+  const { query, title, loading, up, badge, actions, children } = props
   const { data } = query
   return (
     <>

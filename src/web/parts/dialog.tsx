@@ -1,7 +1,6 @@
 import {
   type ComponentProps,
   createContext,
-  type FormEvent,
   type ReactNode,
   type RefObject,
   useContext,
@@ -11,19 +10,19 @@ import {
   useRef,
   useState,
 } from 'react'
-import { createPortal } from 'react-dom'
 import { useLocation } from 'wouter'
 import { observable } from '../api/observable.ts'
-import { isGoingBack } from '../url/scroll-place.ts'
 import styles from './dialog.module.css'
 import { FieldFault, faultOf } from './field-fault.ts'
 import { Fields, TextField } from './form.tsx'
 import { Button, Problem } from './layout.tsx'
-import { useAction } from './use-action.ts'
+import { Modal } from './modal.tsx'
+import { onSubmit, useAction } from './use-action.ts'
 
 interface DialogProps {
   readonly title: string
-  readonly onClose: () => void
+  /** Needed only if no `DialogButton` opened it. */
+  readonly onClose?: (() => void) | undefined
   /** What closes it besides its own buttons: `any` includes clicks outside, `closerequest` only Esc, `none` nothing. */
   readonly closedby?: 'any' | 'closerequest' | 'none'
   readonly children: ReactNode
@@ -32,77 +31,21 @@ interface DialogProps {
 /** Keeps the dialog open while a request is in progress, to show its result. */
 const Held = createContext<RefObject<boolean>>({ current: false })
 
+/** Closes the dialog. */
+const Close = createContext<() => void>(() => undefined)
+
 /** True if the button that opened the dialog, and its subject, are no longer on the page. */
 const Gone = createContext(false)
-
-/** How long after a dialog its effects may remove the button that opened it. */
-const SETTLED_MS = 5000
-
-/** After a dialog: if what had the focus before is gone or goes, the heading of the page gets it. */
-const watchFocus = (openedAt: string): void => {
-  const { pathname } = window.location
-  const opener = document.activeElement
-  const observer = new MutationObserver(() => check())
-  const check = (): void => {
-    const isLost = document.activeElement === null || document.activeElement === document.body
-    if (!isLost || (opener !== document.body && opener?.isConnected)) return
-    observer.disconnect()
-    // A page that is opened later focuses its own heading.
-    if (pathname !== window.location.pathname || document.querySelector('dialog:modal') !== null) return
-    const preventScroll = pathname === openedAt || isGoingBack()
-    document.querySelector<HTMLElement>('main h1[tabindex]')?.focus({ preventScroll })
-  }
-  observer.observe(document.body, { childList: true, subtree: true })
-  setTimeout(() => observer.disconnect(), SETTLED_MS)
-  check()
-}
-
-/** A modal dialog, open while it is rendered, that calls `onClose` when the user asks to close it. */
-export const Modal = ({
-  onClose,
-  children,
-  ...dialog
-}: Omit<ComponentProps<'dialog'>, 'onClose'> & Pick<DialogProps, 'onClose'>) => {
-  const box = useRef<HTMLDialogElement>(null)
-  // Closes the dialog before it is removed, so that the browser restores the focus.
-  useLayoutEffect(() => {
-    const element = box.current
-    const openedAt = window.location.pathname
-    element?.showModal()
-    return () => {
-      element?.close()
-      // Once everything that leaves the page with the dialog has left it.
-      setTimeout(() => watchFocus(openedAt))
-    }
-  }, [])
-  return createPortal(
-    <dialog
-      ref={box}
-      {...dialog}
-      onCancel={(event) => {
-        event.preventDefault()
-        onClose()
-      }}
-      // Browsers close a dialog on a second Esc in any case: reopens it.
-      onClose={({ currentTarget }) => {
-        if (currentTarget.open || !currentTarget.isConnected) return
-        currentTarget.showModal()
-        onClose()
-      }}
-    >
-      {children}
-    </dialog>,
-    document.body,
-  )
-}
 
 /** A modal dialog with a heading. */
 export const Dialog = ({ title, onClose, closedby = 'any', children }: DialogProps) => {
   const held = useRef(false)
   const heading = useId()
   const isGone = useContext(Gone)
+  const opened = useContext(Close)
+  const close = onClose ?? opened
   const ask = (): void => {
-    if (closedby !== 'none' && !held.current) onClose()
+    if (closedby !== 'none' && !held.current) close()
   }
   return (
     <Modal className={styles.popup} aria-labelledby={heading} onClose={ask} {...{ closedby }}>
@@ -113,19 +56,25 @@ export const Dialog = ({ title, onClose, closedby = 'any', children }: DialogPro
           dialog to see what is there now.
         </p>
       )}
-      <Held value={held}>{children}</Held>
+      <Held value={held}>
+        <Close value={close}>{children}</Close>
+      </Held>
     </Modal>
   )
 }
 
+export const CloseButton = () => <Button onClick={useContext(Close)}>Close</Button>
+
 interface OpenDialog {
   readonly id: string
-  readonly render: () => ReactNode
+  readonly dialog: ReactNode
   readonly isGone: boolean
 }
 
 const openDialogs = observable<readonly OpenDialog[]>([])
 let opened = 0
+
+const closeDialog = (id: string): void => openDialogs.set(openDialogs.get().filter((each) => each.id !== id))
 
 /** Shows the dialogs of all buttons, so that a dialog outlives the row of a table with its button. Another page closes them. */
 export const DialogHost = (): ReactNode => {
@@ -133,30 +82,27 @@ export const DialogHost = (): ReactNode => {
   // At once: an effect that runs later could close a dialog of the new page.
   // biome-ignore lint/correctness/useExhaustiveDependencies: for each path
   useLayoutEffect(() => () => openDialogs.set([]), [path])
-  return openDialogs.use().map(({ id, render, isGone }) => (
+  return openDialogs.use().map(({ id, dialog, isGone }) => (
     <Gone key={id} value={isGone}>
-      {render()}
+      <Close value={() => closeDialog(id)}>{dialog}</Close>
     </Gone>
   ))
 }
 
+type ButtonProps = ComponentProps<typeof Button>
+
 /** A button that opens a dialog. */
-export const DialogButton = ({
-  dialog,
-  ...button
-}: ComponentProps<typeof Button> & { readonly dialog: (close: () => void) => ReactNode }) => {
+export const DialogButton = ({ dialog, ...button }: ButtonProps & { readonly dialog: ReactNode }) => {
   const [id] = useState(() => `dialog ${opened++}`)
   const change = (change: Partial<OpenDialog>): void =>
     openDialogs.set(openDialogs.get().map((each) => (each.id === id ? { ...each, ...change } : each)))
-  const close = (): void => openDialogs.set(openDialogs.get().filter((each) => each.id !== id))
   const isOpen = (): boolean => openDialogs.get().some((each) => each.id === id)
-  const render = (): ReactNode => dialog(close)
   const open = (): void => {
-    if (!isOpen()) openDialogs.set([...openDialogs.get(), { id, render, isGone: false }])
+    if (!isOpen()) openDialogs.set([...openDialogs.get(), { id, dialog, isGone: false }])
   }
   // The dialog shows what the page shows now.
   useLayoutEffect(() => {
-    if (isOpen()) change({ render })
+    if (isOpen()) change({ dialog })
   })
   // biome-ignore lint/correctness/useExhaustiveDependencies: when it leaves the page
   useEffect(() => () => void (isOpen() && change({ isGone: true })), [])
@@ -169,34 +115,31 @@ interface Sending {
   readonly disabled?: boolean
   /** May fail: the form then stays open and shows the reason. */
   readonly act: () => Promise<unknown>
-  readonly onClose: () => void
   readonly children: ReactNode
 }
 
 /** A form in a dialog, with buttons to send and cancel. */
-export const SendForm = ({ verb, tone = 'primary', disabled = false, act, onClose, children }: Sending) => {
+export const SendForm = ({ verb, tone = 'primary', disabled = false, act, children }: Sending) => {
+  const close = useContext(Close)
   const { busy, error, run, forget } = useAction()
   const held = useContext(Held)
   const form = useRef<HTMLFormElement>(null)
   const fault = error && faultOf(error.message, form.current)
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    run(async () => {
-      held.current = true
-      try {
-        await act()
-      } finally {
-        held.current = false
-      }
-      onClose()
-    })
+  const send = async (): Promise<void> => {
+    held.current = true
+    try {
+      await act()
+    } finally {
+      held.current = false
+    }
+    close()
   }
   return (
-    <form ref={form} className={styles.form} onSubmit={submit} onInvalidCapture={forget}>
+    <form ref={form} className={styles.form} onSubmit={onSubmit(() => run(send))} onInvalidCapture={forget}>
       <FieldFault value={fault}>{children}</FieldFault>
       {error && fault === null && <Problem error={error} />}
       <div className={styles.actions}>
-        <Button disabled={busy} onClick={onClose}>
+        <Button disabled={busy} onClick={close}>
           Cancel
         </Button>
         <Button type="submit" tone={tone} disabled={busy || disabled}>
@@ -209,7 +152,7 @@ export const SendForm = ({ verb, tone = 'primary', disabled = false, act, onClos
 
 /** A dialog with a form. Clicks outside do not close it, so no input is lost. */
 export const FormDialog = ({ title, children, ...sending }: Sending & { readonly title: string }) => (
-  <Dialog title={title} closedby="closerequest" onClose={sending.onClose}>
+  <Dialog title={title} closedby="closerequest">
     <SendForm {...sending}>
       <Fields>{children}</Fields>
     </SendForm>
@@ -219,17 +162,16 @@ export const FormDialog = ({ title, children, ...sending }: Sending & { readonly
 /** Normalizes spaces, because people cannot see how many there are. */
 const seen = (name: string): string => name.trim().replace(/\s+/g, ' ')
 
+interface ConfirmProps extends Omit<Sending, 'disabled'> {
+  readonly title: string
+  readonly name?: string
+}
+
 /** Asks to confirm an irreversible action. `children` describe its effect and number of devices; a `name` must be typed. */
-export const Confirm = ({
-  title,
-  name,
-  tone = 'danger',
-  children,
-  ...sending
-}: Omit<Sending, 'disabled'> & { readonly title: string; readonly name?: string }) => {
+export const Confirm = ({ title, name, tone = 'danger', children, ...sending }: ConfirmProps) => {
   const [typed, setTyped] = useState('')
   return (
-    <Dialog title={title} closedby="closerequest" onClose={sending.onClose}>
+    <Dialog title={title} closedby="closerequest">
       <SendForm {...sending} tone={tone} disabled={name !== undefined && seen(typed) !== seen(name)}>
         <div>{children}</div>
         {name !== undefined && <TextField label={`Type ${name} to confirm`} value={typed} onChange={setTyped} />}
@@ -237,3 +179,10 @@ export const Confirm = ({
     </Dialog>
   )
 }
+
+/** A button that asks to confirm an action; it says the action's verb, unless `button` says something else. */
+export const ConfirmButton = ({ button, ...confirm }: ConfirmProps & { readonly button: ButtonProps }) => (
+  <DialogButton {...button} dialog={<Confirm {...confirm} />}>
+    {button.children ?? confirm.verb}
+  </DialogButton>
+)

@@ -10,6 +10,17 @@ export const Fields = ({ children }: { readonly children: ReactNode }) => (
 
 export const FieldRow = ({ children }: { readonly children: ReactNode }) => <div className={styles.row}>{children}</div>
 
+/** The values of a form, and the properties of each value's field. Its name is the API's, so that errors are shown at it. */
+export const useFields = <Values extends object>(initial: Values | (() => Values)) => {
+  const [values, setValues] = useState(initial)
+  const field = <Name extends keyof Values & string>(name: Name) => ({
+    name,
+    value: values[name],
+    onChange: (value: Values[Name]): void => setValues((now) => ({ ...now, [name]: value })),
+  })
+  return [values, field] as const
+}
+
 type InputProps<Value> = Omit<ComponentProps<'input'>, 'value' | 'onChange'> & {
   readonly label: string
   readonly value?: Value
@@ -139,29 +150,35 @@ export const SelectField = <Value extends string>(props: SelectProps<Value>) => 
 )
 
 /** Returns options for `names`, preceded by one for all: `choices('Any status', ['active'])`. */
-export const choices = (any: string, names: readonly string[]): readonly (readonly [string, string])[] => [
-  ['', any],
-  ...names.map((name) => [name, stateName(name)] as const),
-]
+export const choices = <Name extends string>(
+  any: string,
+  names: readonly Name[],
+): readonly (readonly [Name | '', string])[] => [['', any], ...names.map((name) => [name, stateName(name)] as const)]
 
-/** Suggestions for the text field with this id as its `list`. */
-export const Suggestions = ({ id, values }: { readonly id: string; readonly values: readonly string[] }) => (
+interface SuggestionsProps {
+  readonly id: string
+  readonly values: readonly string[]
+  readonly labels?: ReadonlyMap<string, string>
+}
+
+/** Suggestions for the text field with this id as its `list`. `labels` explain values that do not speak for themselves. */
+export const Suggestions = ({ id, values, labels }: SuggestionsProps) => (
   <datalist id={id}>
     {values.map((value) => (
-      <option key={value} value={value} />
+      <option key={value} value={value}>
+        {labels?.get(value)}
+      </option>
     ))}
   </datalist>
 )
 
-export const CheckField = ({
-  label,
-  checked,
-  onChange,
-}: {
+interface CheckFieldProps {
   readonly label: ReactNode
   readonly checked: boolean
   readonly onChange: (checked: boolean) => void
-}) => (
+}
+
+export const CheckField = ({ label, checked, onChange }: CheckFieldProps) => (
   <label className={styles.check}>
     <input type="checkbox" checked={checked} onChange={(event) => onChange(event.target.checked)} />
     <span>{label}</span>

@@ -23,16 +23,14 @@ const useArrival = () => {
   return heading
 }
 
-/** A page's header: its title, which also sets the window's; a link to the parent page; state and actions. */
-export const PageHeader = ({
-  title,
-  up,
-  children,
-}: {
+interface PageHeaderProps {
   readonly title: string
   readonly up?: { readonly href: string; readonly label: string }
   readonly children?: ReactNode
-}) => {
+}
+
+/** A page's header: its title, which also sets the window's; a link to the parent page; state and actions. */
+export const PageHeader = ({ title, up, children }: PageHeaderProps) => {
   const heading = useArrival()
   useEffect(() => {
     document.title = `${title} · Tributary`
@@ -55,18 +53,15 @@ export const PageHeader = ({
 /** The right end of a page header or panel header. */
 export const Aside = ({ children }: { readonly children: ReactNode }) => <div className={styles.aside}>{children}</div>
 
-/** A section with a heading. With `flush`, its content (a table) extends to the edges. */
-export const Panel = ({
-  title,
-  aside,
-  flush = false,
-  children,
-}: {
+interface PanelProps {
   readonly title: string
   readonly aside?: ReactNode
   readonly flush?: boolean
   readonly children: ReactNode
-}) => (
+}
+
+/** A section with a heading. With `flush`, its content (a table) extends to the edges. */
+export const Panel = ({ title, aside, flush = false, children }: PanelProps) => (
   <section className={styles.panel} aria-label={title}>
     <div className={styles.panelHead}>
       <h2>{title}</h2>
@@ -110,14 +105,13 @@ export const Facts = listOf(styles.facts)
 /** A few large numbers in a row. */
 export const Figures = listOf(styles.figures)
 
-/** The service's warnings about a request that it accepted anyway. */
-export const Warnings = ({
-  texts,
-  show = (text) => text,
-}: {
+interface WarningsProps {
   readonly texts: readonly string[]
   readonly show?: (text: string) => ReactNode
-}) =>
+}
+
+/** The service's warnings about a request that it accepted anyway. */
+export const Warnings = ({ texts, show = (text) => text }: WarningsProps) =>
   texts.map((text) => (
     <p key={text} className={styles.warning}>
       {show(text)}
@@ -128,16 +122,14 @@ export const Quiet = ({ children }: { readonly children: ReactNode }) => (
   <span className={styles.quiet}>{children}</span>
 )
 
-/** Placeholder for an empty list: says what belongs here, and the command that creates the first one. */
-export const Empty = ({
-  title,
-  command,
-  children,
-}: {
+interface EmptyProps {
   readonly title: string
   readonly command?: string
   readonly children?: ReactNode
-}) => (
+}
+
+/** Placeholder for an empty list: says what belongs here, and the command that creates the first one. */
+export const Empty = ({ title, command, children }: EmptyProps) => (
   <div className={styles.empty}>
     <strong>{title}</strong>
     {children && <p>{children}</p>}

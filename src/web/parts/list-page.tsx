@@ -1,5 +1,7 @@
 import { type ReactNode, useEffect } from 'react'
-import { plural } from '../text/format.ts'
+import { capital, plural } from '../text/format.ts'
+import { usePageState } from '../url/use-page-state.ts'
+import { Choice } from './form.tsx'
 import { Aside, Button, Filters, type Loadable, Loaded, PageHeader, Panel, Quiet, Warnings } from './layout.tsx'
 import { Table, type TableProps } from './table.tsx'
 
@@ -13,9 +15,43 @@ export const pageQuery = (page: number) => ({
   offset: (Math.min(LAST, Math.max(1, Math.trunc(page))) - 1) * PAGE,
 })
 
+/** Makes a hook for the page, and the value of one filter, of a list; both are in the address. */
+export const createListState = <Name extends string, Value extends string>(
+  filter: Name,
+  options: readonly (readonly [Value | '', string])[],
+) => {
+  const defaults: Readonly<Record<string, string | number>> = { [filter]: '', page: 1 }
+  const words = { [filter]: options }
+  return () => {
+    const [state, change] = usePageState(defaults, words)
+    const page = Number(state.page)
+    const value = state[filter] as Value | ''
+    const onFilter = (chosen: string): void => change({ [filter]: chosen, page: 1 })
+    return {
+      isFiltered: value !== '',
+      /** Parameters for the service, which gets no empty ones. */
+      query: { ...pageQuery(page), [filter]: value } as ReturnType<typeof pageQuery> & Readonly<Record<Name, Value>>,
+      /** Properties of the `ListPage`. */
+      list: {
+        page,
+        onPage: (next: number): void => change({ page: next }),
+        filters: <Choice label={capital(filter)} value={value} options={options} onChange={onFilter} />,
+      },
+    }
+  }
+}
+
 interface PagerProps {
   readonly page: number
   readonly onPage: (page: number) => void
+}
+
+const FIRST = { page: 1 }
+
+/** The page of a list, in the address. */
+export const usePager = (): PagerProps => {
+  const [{ page }, change] = usePageState(FIRST)
+  return { page, onPage: (next) => change({ page: next }) }
 }
 
 /** Navigation for a list of several pages. Beyond the end, it goes to the last page. */
@@ -46,19 +82,27 @@ interface TablePanelProps<Row> extends Omit<TableProps<Row>, 'label'> {
   readonly label?: string
   readonly aside?: ReactNode
   /** Shown instead of an empty table. */
-  readonly empty: ReactNode
+  readonly empty?: ReactNode
 }
 
 /** A panel with a table, or with `empty` if there are no rows. */
 export const TablePanel = <Row,>({ title, label = title, aside, empty, ...table }: TablePanelProps<Row>) => (
   <Panel title={title} aside={aside} flush>
-    {table.rows.length === 0 ? empty : <Table label={label} {...table} />}
+    {(table.rows.length === 0 && empty) || <Table label={label} {...table} />}
   </Panel>
 )
 
-interface ListPageProps<Data, Row> extends Omit<TablePanelProps<Row>, 'rows' | 'label' | 'aside'>, Partial<PagerProps> {
+interface LoadedTableProps<Data, Row> extends Omit<TablePanelProps<Row>, 'rows'> {
   readonly query: Loadable<Data>
   readonly rows: (data: Data) => readonly Row[]
+}
+
+/** A `TablePanel` with rows of a query's data. */
+export const LoadedTable = <Data, Row>({ query, rows, ...table }: LoadedTableProps<Data, Row>) => (
+  <Loaded query={query}>{(data) => <TablePanel {...table} rows={rows(data)} />}</Loaded>
+)
+
+interface ListPageProps<Data, Row> extends LoadedTableProps<Data, Row>, Partial<PagerProps> {
   /** Singular noun for a row; the header shows the number of rows. */
   readonly noun?: string
   /** The panel's title; `All <title>` by default. */
@@ -69,19 +113,8 @@ interface ListPageProps<Data, Row> extends Omit<TablePanelProps<Row>, 'rows' | '
 
 /** A page with one list: the number of rows, actions, filters, the service's warnings, and the rows. */
 export const ListPage = <Data extends object, Row>(props: ListPageProps<Data, Row>) => {
-  const {
-    title,
-    noun,
-    panel = `All ${title.toLowerCase()}`,
-    query,
-    rows,
-    page,
-    onPage,
-    filters,
-    actions,
-    ...table
-  } = props
-  const { total = 0, warnings = [] } = (query.data ?? {}) as {
+  const { title, noun, panel = `All ${title.toLowerCase()}`, page, onPage, filters, actions, ...table } = props
+  const { total = 0, warnings = [] } = (table.query.data ?? {}) as {
     readonly total?: number
     readonly warnings?: readonly string[]
   }
@@ -89,7 +122,7 @@ export const ListPage = <Data extends object, Row>(props: ListPageProps<Data, Ro
     <>
       <PageHeader title={title}>
         <Aside>
-          {noun && <Quiet>{query.data && plural(total, noun)}</Quiet>}
+          {noun && <Quiet>{table.query.data && plural(total, noun)}</Quiet>}
           {actions}
         </Aside>
       </PageHeader>
@@ -98,7 +131,7 @@ export const ListPage = <Data extends object, Row>(props: ListPageProps<Data, Ro
         {page !== undefined && onPage && <Pager page={page} total={total} onPage={onPage} />}
       </Filters>
       <Warnings texts={warnings} />
-      <Loaded query={query}>{(data) => <TablePanel {...table} title={panel} label={title} rows={rows(data)} />}</Loaded>
+      <LoadedTable label={title} {...table} title={panel} />
     </>
   )
 }

@@ -1,20 +1,16 @@
 import type { Tone } from './cells.tsx'
 import styles from './meter.module.css'
 
-/** An amount as a bar with text. */
-export const Meter = ({
-  label,
-  value,
-  max,
-  text,
-  tone = 'busy',
-}: {
+interface MeterProps {
   readonly label: string
   readonly value: number
   readonly max: number
   readonly text: string
   readonly tone?: Tone
-}) => {
+}
+
+/** An amount as a bar with text. */
+export const Meter = ({ label, value, max, text, tone = 'busy' }: MeterProps) => {
   const share = max <= 0 ? 0 : Math.min(1, Math.max(0, value / max))
   return (
     <div className={styles.meter}>

@@ -61,18 +61,15 @@ const Marks = ({ row, scale }: { readonly row: RangeRow; readonly scale: Scale }
   )
 }
 
-/** Groups in rows along one axis: box plots, intervals, or histograms. With `zero`, the axis includes and marks zero. */
-export const RangePlot = ({
-  label,
-  axis,
-  rows,
-  zero = false,
-}: {
+interface RangePlotProps {
   readonly label: string
   readonly axis: string
   readonly rows: readonly RangeRow[]
   readonly zero?: boolean
-}) => {
+}
+
+/** Groups in rows along one axis: box plots, intervals, or histograms. With `zero`, the axis includes and marks zero. */
+export const RangePlot = ({ label, axis, rows, zero = false }: RangePlotProps) => {
   const scale = scaleOf([...rows.flatMap(valuesOf), ...(zero ? [0] : [])])
   return (
     <figure className={styles.plot} aria-label={label}>

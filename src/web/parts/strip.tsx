@@ -9,16 +9,14 @@ export interface Bar {
   readonly opacity?: number
 }
 
-/** Bars on one line with the full width. `label` describes them. */
-export const Strip = ({
-  label,
-  height,
-  bars,
-}: {
+interface StripProps {
   readonly label: string
   readonly height: number
   readonly bars: readonly Bar[]
-}) => (
+}
+
+/** Bars on one line with the full width. `label` describes them. */
+export const Strip = ({ label, height, bars }: StripProps) => (
   <svg
     className={styles.strip}
     height={height}

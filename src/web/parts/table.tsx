@@ -75,17 +75,13 @@ const Head = <Row,>({ columns, sorting }: Pick<TableProps<Row>, 'columns' | 'sor
   </thead>
 )
 
-const Line = <Row,>({
-  row,
-  index,
-  columns,
-  measure,
-}: {
-  row: Row
-  index: number
-  columns: readonly Column<Row>[]
-  measure?: (element: Element | null) => void
-}) => (
+interface LineProps<Row> extends Pick<TableProps<Row>, 'columns'> {
+  readonly row: Row
+  readonly index: number
+  readonly measure?: (element: Element | null) => void
+}
+
+const Line = <Row,>({ row, index, columns, measure }: LineProps<Row>) => (
   <tr ref={measure} data-index={index}>
     {columns.map(({ name, cell, number }) => (
       <td key={name} data-label={name} className={number ? styles.number : undefined}>

@@ -5,20 +5,19 @@ import { Button, Loaded } from '../parts/layout.tsx'
 import { ByProvider } from './provider-sign-in.tsx'
 import { SignInForm, TryButton } from './sign-in-form.tsx'
 
-/**
- * Confirms that it is still the same person: after inactivity, and before sign-in methods are changed. It can be left in every
- * state, by signing out or canceling.
- */
-export const ConfirmSession = ({
-  session: { org_id, identity_provider: provider },
-  person,
-  onCancel,
-}: {
+interface ConfirmSessionProps {
   readonly session: Session
   readonly person: NonNullable<Session['person']>
   /** Undefined if the confirmation cannot be canceled. */
   readonly onCancel?: () => void
-}) => {
+}
+
+/**
+ * Confirms that it is still the same person: after inactivity, and before sign-in methods are changed. It can be left in every
+ * state, by signing out or canceling.
+ */
+export const ConfirmSession = ({ session, person, onCancel }: ConfirmSessionProps) => {
+  const { org_id, identity_provider: provider } = session
   const account = useQuery({ queryKey: ['account-to-confirm', person.id], queryFn: accountToConfirm })
   const hasPassword = account.data?.password === true
   const hasPasskey = account.data !== undefined && account.data.passkeys > 0

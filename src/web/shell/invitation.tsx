@@ -7,14 +7,13 @@ import { Button, Loaded, Problem, useLastError } from '../parts/layout.tsx'
 import { forgetInvitation } from './sign-in-address.ts'
 import { SignInForm } from './sign-in-form.tsx'
 
-/** The page on which an invited person creates an account. `onDone` gets the new account's address, if there is one. */
-export const Invitation = ({
-  token,
-  onDone,
-}: {
+interface InvitationProps {
   readonly token: string
   readonly onDone: (email: string | null) => void
-}) => {
+}
+
+/** The page on which an invited person creates an account. `onDone` gets the new account's address, if there is one. */
+export const Invitation = ({ token, onDone }: InvitationProps) => {
   const session = useSession()
   const isAccepted = useRef(false)
   const invitation = useQuery({

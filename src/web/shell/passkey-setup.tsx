@@ -1,12 +1,12 @@
 import { type PublicKeyCredentialCreationOptionsJSON, startRegistration } from '@simplewebauthn/browser'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { unwrap } from '../../client/client.ts'
 import { api } from '../api/client.ts'
 import { changeFactors } from '../api/confirmation.ts'
 import { explainPasskeyError } from '../api/passkeys.ts'
 import { TextField } from '../parts/form.tsx'
 import { Button, Problem } from '../parts/layout.tsx'
-import { useAction } from '../parts/use-action.ts'
+import { onSubmit, useAction } from '../parts/use-action.ts'
 import { showRecoveryCodes } from './totp-setup.tsx'
 
 const add = async (name: string): Promise<readonly string[]> => {
@@ -21,16 +21,13 @@ const add = async (name: string): Promise<readonly string[]> => {
 export const PasskeySetup = ({ onDone }: { readonly onDone: () => void }) => {
   const [name, setName] = useState('')
   const { busy, error, run } = useAction()
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault()
-    run(async () => {
-      showRecoveryCodes(await changeFactors(() => add(name)))
-      setName('')
-      onDone()
-    })
+  const create = async (): Promise<void> => {
+    showRecoveryCodes(await changeFactors(() => add(name)))
+    setName('')
+    onDone()
   }
   return (
-    <form onSubmit={submit}>
+    <form onSubmit={onSubmit(() => run(create))}>
       <TextField
         label="Name of the passkey"
         name="name"

@@ -4,14 +4,13 @@ import { Loaded, Problem } from '../parts/layout.tsx'
 import { keepPlace } from './next-page.ts'
 import { SignInForm, TryButton } from './sign-in-form.tsx'
 
-/** Redirects to the identity provider, for the organization in the surrounding form if it has such a field, else `orgId`. */
-export const ByProvider = ({
-  provider,
-  orgId,
-}: {
+interface ByProviderProps {
   readonly provider: string | null
   readonly orgId: string | null
-}) => {
+}
+
+/** Redirects to the identity provider, for the organization in the surrounding form if it has such a field, else `orgId`. */
+export const ByProvider = ({ provider, orgId }: ByProviderProps) => {
   if (provider === null) return null
   const leave = (form: HTMLFormElement | null): Promise<void> => {
     keepPlace()
@@ -21,14 +20,13 @@ export const ByProvider = ({
   return <TryButton act={leave}>Use {provider}</TryButton>
 }
 
-/** The return from the identity provider: signed in, or with a second factor required. */
-export const ProviderCallback = ({
-  query,
-  onDone,
-}: {
+interface ProviderCallbackProps {
   readonly query: string
   readonly onDone: (step: SecondFactorStep | null) => void
-}) => {
+}
+
+/** The return from the identity provider: signed in, or with a second factor required. */
+export const ProviderCallback = ({ query, onDone }: ProviderCallbackProps) => {
   const finished = useQuery({
     queryKey: ['provider-answer'],
     queryFn: async () => {

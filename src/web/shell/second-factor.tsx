@@ -3,14 +3,13 @@ import { type SecondFactorStep, showSecondFactor, signInByPasskey } from '../api
 import { Button } from '../parts/layout.tsx'
 import { SignInForm, TryButton } from './sign-in-form.tsx'
 
-/** Asks for an authenticator app's code or a recovery code. */
-export const SecondFactor = ({
-  step: { factors },
-  onBack,
-}: {
+interface SecondFactorProps {
   readonly step: SecondFactorStep
   readonly onBack: () => void
-}) => {
+}
+
+/** Asks for an authenticator app's code or a recovery code. */
+export const SecondFactor = ({ step: { factors }, onBack }: SecondFactorProps) => {
   const [recovering, setRecovering] = useState(!factors.includes('totp'))
   const send = (fields: FormData): Promise<void> => {
     const code = String(fields.get('code')).replace(/\s/g, '')

@@ -86,16 +86,14 @@ const Keys = ({ pages }: { readonly pages: readonly PageEntry[] }) => {
   )
 }
 
-/** The frame of every page: navigation, live status, the signed-in user, and keyboard shortcuts. */
-export const Shell = ({
-  session,
-  pages,
-  children,
-}: {
+interface ShellProps {
   readonly session: Session
   readonly pages: readonly PageEntry[]
   readonly children: ReactNode
-}) => {
+}
+
+/** The frame of every page: navigation, live status, the signed-in user, and keyboard shortcuts. */
+export const Shell = ({ session, pages, children }: ShellProps) => {
   const [location, navigate] = useLocation()
   const [help, setHelp] = useState(false)
   const go = useCallback(

@@ -1,6 +1,6 @@
-import { createContext, type FormEvent, type ReactNode, type RefObject, useContext, useEffect, useRef } from 'react'
+import { createContext, type ReactNode, type RefObject, useContext, useEffect, useRef } from 'react'
 import { Button, Problem } from '../parts/layout.tsx'
-import { useAction } from '../parts/use-action.ts'
+import { onSubmit, useAction } from '../parts/use-action.ts'
 import styles from './shell.module.css'
 
 /** The form is shown over a page, which has its own main landmark. */
@@ -38,28 +38,23 @@ const useArrival = (form: RefObject<HTMLFormElement | null>): void => {
   })
 }
 
-/** A centered form that sends its fields and shows errors. Without `verb`, it has no button. */
-export const SignInForm = ({
-  title,
-  verb,
-  act,
-  children,
-  after,
-}: {
+interface SignInFormProps {
   readonly title: string
   readonly verb?: string | undefined
   readonly act: (fields: FormData) => Promise<unknown>
   readonly children: ReactNode
   readonly after?: ReactNode
-}) => {
+}
+
+/** A centered form that sends its fields and shows errors. Without `verb`, it has no button. */
+export const SignInForm = ({ title, verb, act, children, after }: SignInFormProps) => {
   const { busy, error, run } = useAction()
   const form = useRef<HTMLFormElement>(null)
   useArrival(form)
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault()
-    const fields = new FormData(event.currentTarget)
+  const submit = onSubmit((sent) => {
+    const fields = new FormData(sent)
     run(() => act(fields))
-  }
+  })
   return (
     <SignInFrame>
       <form ref={form} onSubmit={submit}>
@@ -77,14 +72,13 @@ export const SignInForm = ({
   )
 }
 
-/** A button for an action that may fail, with the error below; the action gets the surrounding form. */
-export const TryButton = ({
-  act,
-  children,
-}: {
+interface TryButtonProps {
   readonly act: (form: HTMLFormElement | null) => Promise<unknown>
   readonly children: ReactNode
-}) => {
+}
+
+/** A button for an action that may fail, with the error below; the action gets the surrounding form. */
+export const TryButton = ({ act, children }: TryButtonProps) => {
   const { busy, error, run } = useAction()
   return (
     <>

@@ -2,8 +2,8 @@ import { useEffect } from 'react'
 import { checkSession } from '../api/client.ts'
 import { type SecondFactorStep, type Session, signIn, signOut } from '../api/session.ts'
 import { sessionLock } from '../api/session-lock.ts'
-import { Modal } from '../parts/dialog.tsx'
 import { Button } from '../parts/layout.tsx'
+import { Modal } from '../parts/modal.tsx'
 import { ConfirmSession } from './confirm-session.tsx'
 import { Invitation } from './invitation.tsx'
 import { PasskeySetup } from './passkey-setup.tsx'
@@ -51,13 +51,12 @@ const Enroll = () => (
   </SignInFrame>
 )
 
-export const Arrival = ({
-  way,
-  onDone,
-}: {
+interface ArrivalProps {
   readonly way: SignInAddress
   readonly onDone: (arrived: Arrived) => void
-}) => {
+}
+
+export const Arrival = ({ way, onDone }: ArrivalProps) => {
   switch (way.kind) {
     case 'invitation':
       return <Invitation token={way.token} onDone={(email) => onDone(email === null ? {} : { email })} />
@@ -67,7 +66,7 @@ export const Arrival = ({
       return (
         <SignInForm title="This link is incomplete" verb="Continue without it" act={async () => onDone({})}>
           <p>
-            Part of it is missing or was changed, for example by a line break in a mail. Copy all of it, and open it
+            Part of it is missing or was changed, for example by a line break in an email. Copy all of it, and open it
             again.
           </p>
         </SignInForm>
@@ -90,17 +89,15 @@ const nameOf = ({ person, key_name, org_id }: Session): string => {
   return [name, org_id].filter((part) => part !== null).join(' of ')
 }
 
-/** Covers a page whose session has ended or needs a confirmation. The page continues for the same user. */
-export const SignInCover = ({
-  session,
-  former,
-  isRequested,
-}: {
+interface SignInCoverProps {
   readonly session: Session
   /** The session that the page was opened with. */
   readonly former: Session
   readonly isRequested: boolean
-}) => {
+}
+
+/** Covers a page whose session has ended or needs a confirmation. The page continues for the same user. */
+export const SignInCover = ({ session, former, isRequested }: SignInCoverProps) => {
   const { person, identity_provider: provider } = session
   const close = (): void => {
     if (isRequested) sessionLock.set(null)

@@ -15,18 +15,18 @@ const Ended = ({ name }: { readonly name: string | undefined }) =>
     </p>
   )
 
-/** Exchanges a key for a session; the key is not stored. */
-const ByKey = ({
-  orgId,
-  provider,
-  ended,
-  onOther,
-}: {
+interface WayProps {
+  /** Of the user whose session has ended. */
   readonly orgId: string | null
   readonly provider: string | null
+  /** The user whose session has ended while the page is open. */
   readonly ended: string | undefined
+  /** Called for the other way to sign in. */
   readonly onOther: () => void
-}) => (
+}
+
+/** Exchanges a key for a session; the key is not stored. */
+const ByKey = ({ orgId, provider, ended, onOther }: WayProps) => (
   <SignInForm
     title="Sign in to Tributary"
     verb="Sign in"
@@ -68,21 +68,12 @@ const inWordsOfForm = (error: unknown): never => {
   throw error
 }
 
-const ByPassword = ({
-  email,
-  orgId,
-  provider,
-  ended,
-  onStep,
-  onOther,
-}: {
+interface PasswordProps extends WayProps {
   readonly email: string
-  readonly orgId: string | null
-  readonly provider: string | null
-  readonly ended: string | undefined
   readonly onStep: (step: SecondFactorStep | null) => void
-  readonly onOther: () => void
-}) => (
+}
+
+const ByPassword = ({ email, orgId, provider, ended, onStep, onOther }: PasswordProps) => (
   <SignInForm
     title="Sign in to Tributary"
     verb="Sign in"
@@ -115,35 +106,17 @@ const ByPassword = ({
   </SignInForm>
 )
 
-/** Sign-in by key, by email and password, or by `provider`. A person who just joined starts with `email` filled in. */
-export const SignIn = ({
-  email,
-  orgId = null,
-  provider,
-  begun,
-  ended,
-}: {
+interface SignInProps extends Pick<WayProps, 'provider'>, Partial<Pick<WayProps, 'orgId' | 'ended'>> {
   readonly email: string | null
-  /** Of the user whose session has ended. */
-  readonly orgId?: string | null
-  readonly provider: string | null
   /** From the provider, which counts as one factor. */
   readonly begun: SecondFactorStep | null
-  /** The user whose session has ended while the page is open. */
-  readonly ended?: string
-}) => {
+}
+
+/** Sign-in by key, by email and password, or by `provider`. A person who just joined starts with `email` filled in. */
+export const SignIn = ({ email, begun, orgId = null, provider, ended }: SignInProps) => {
   const [byKey, setByKey] = useState(email === null && provider === null)
   const [step, setStep] = useState(begun)
   if (step !== null) return <SecondFactor step={step} onBack={() => setStep(null)} />
-  if (byKey) return <ByKey orgId={orgId} provider={provider} ended={ended} onOther={() => setByKey(false)} />
-  return (
-    <ByPassword
-      email={email ?? ''}
-      orgId={orgId}
-      provider={provider}
-      ended={ended}
-      onStep={setStep}
-      onOther={() => setByKey(true)}
-    />
-  )
+  const way = { orgId, provider, ended, onOther: () => setByKey(!byKey) }
+  return byKey ? <ByKey {...way} /> : <ByPassword email={email ?? ''} onStep={setStep} {...way} />
 }

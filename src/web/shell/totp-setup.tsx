@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { type components, unwrap } from '../../client/client.ts'
 import { api } from '../api/client.ts'
 import { changeFactors } from '../api/confirmation.ts'
@@ -7,7 +7,7 @@ import { TextField } from '../parts/form.tsx'
 import { Button, Problem } from '../parts/layout.tsx'
 import { QrCode } from '../parts/qr-code.tsx'
 import { showOnce } from '../parts/shown-once.tsx'
-import { useAction } from '../parts/use-action.ts'
+import { onSubmit, useAction } from '../parts/use-action.ts'
 
 type Secret = components['schemas']['TotpSecret']
 
@@ -33,11 +33,10 @@ export const TotpSetup = ({ onDone }: { readonly onDone: () => void }) => {
     showRecoveryCodes(recovery_codes)
     onDone()
   }
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault()
-    const code = String(new FormData(event.currentTarget).get('code')).replace(/\s/g, '')
+  const submit = onSubmit((form) => {
+    const code = String(new FormData(form).get('code')).replace(/\s/g, '')
     run(() => changeFactors(() => (secret === null ? begin() : confirm(code))))
-  }
+  })
   return (
     <form onSubmit={submit}>
       {secret !== null && (

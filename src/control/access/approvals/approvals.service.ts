@@ -43,7 +43,7 @@ interface ApprovalParts {
 
 /** @throws conflict if the requester is no longer allowed to request it */
 const createStandingCheck =
-  (_context: Context, { people, keys }: Pick<ApprovalParts, 'people' | 'keys'>) =>
+  ({ people, keys }: Pick<ApprovalParts, 'people' | 'keys'>) =>
   async ({ requester, kind }: Approval): Promise<void> => {
     const scope = APPROVAL_KINDS[kind]
     const { personId } = requester
@@ -69,7 +69,7 @@ export const createApprovals = (context: Context, parts: ApprovalParts) => {
     return found
   }
 
-  const requireStanding = createStandingCheck(context, parts)
+  const requireStanding = createStandingCheck(parts)
 
   /** @throws conflict if the same is already waiting, or too many requests are */
   const requireRoom = async (tx: Executor, caller: Caller, { orgId, kind, subject }: NewApproval): Promise<void> => {

@@ -1,3 +1,5 @@
+import type { Static } from '../../../platform/http/wire.schema.ts'
+import { AuditEntry } from './audit.schema.ts'
 import type { StoredEntry } from './audit.service.ts'
 import type { ChainReport, SignedHead } from './chains.service.ts'
 
@@ -55,27 +57,10 @@ export const presentChain = ({ orgId, entries, firstSeq, lastSeq, lastHash, head
   fault: fault === null ? null : `Entry ${fault.seq}: ${fault.reason}.`,
 })
 
-const COLUMNS = [
-  'org_id',
-  'seq',
-  'at',
-  'actor_kind',
-  'actor_id',
-  'actor_name',
-  'credential_id',
-  'address',
-  'address_id',
-  'action',
-  'object_kind',
-  'object_id',
-  'object_name',
-  'changes',
-  'result',
-  'status',
-  'request_id',
-  'prev_hash',
-  'hash',
-] as const
+/** All fields but `id`, which is for paging. */
+const COLUMNS = Object.keys(AuditEntry.properties).filter((name) => name !== 'id') as (keyof Static<
+  typeof AuditEntry
+>)[]
 
 export const CSV_HEAD = `${COLUMNS.join(',')}\r\n`
 

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
-import type { AuditResult } from '../../../domain/audit.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { optionalBody } from '../../../platform/http/validation.ts'
+import type { Static } from '../../../platform/http/wire.schema.ts'
 import { CSV_HEAD, csvLine, presentChain, presentEntry, presentHead } from './audit.present.ts'
 import {
   AuditEntry,
@@ -19,15 +19,7 @@ import {
 import type { Audit, StoredEntry } from './audit.service.ts'
 import type { AuditChains } from './chains.service.ts'
 
-interface Filters {
-  readonly org_id?: string
-  readonly actor?: string
-  readonly action?: string
-  readonly object?: string
-  readonly result?: AuditResult
-  readonly since?: string
-  readonly until?: string
-}
+type Filters = Omit<Static<typeof AuditExportQuery>, 'format'>
 
 const filterOf = ({ org_id: orgId, actor, action, object, result, since, until }: Filters) => ({
   orgId,

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import type { Caller } from '../../../domain/access.ts'
 import { canonicalHead } from '../../../domain/audit.ts'
 import { notFound, ServiceError } from '../../../domain/errors.ts'
+import { jsonOrNull } from '../../../domain/parse-json.ts'
 import { codeOf, faultOf } from '../../../platform/files/make-folder.ts'
 import type { Signer } from '../../../platform/secrets.ts'
 import type { Context } from '../../context.ts'
@@ -43,7 +44,7 @@ export const createAuditChains = (
     const found = new Map<string, number>()
     try {
       for await (const line of createInterface({ input: createReadStream(path) })) {
-        const head = parsedHead(line)
+        const head = jsonOrNull(line) as { org_id: string; seq: number } | null
         if (head !== null) found.set(head.org_id, head.seq)
       }
     } catch (error) {
@@ -130,14 +131,6 @@ export const createAuditChains = (
         if (last === null) return 0
         return auditStore.prune(tx, orgId, { ...last, signature: await signer.sign(prunedText(orgId, last)) })
       }),
-  }
-}
-
-const parsedHead = (line: string): { org_id: string; seq: number } | null => {
-  try {
-    return JSON.parse(line) as { org_id: string; seq: number }
-  } catch {
-    return null
   }
 }
 

@@ -30,6 +30,9 @@ const REPLACED_BY = sql<string | null>`(select newer.id from keys newer where ne
 
 const selectWithRole = (db: Executor) => db.selectFrom('keys').selectAll().select(roleOfPerson.as('role'))
 
+const selectDetailed = (db: Executor) =>
+  selectWithRole(db).select([REPLACED_BY.as('replaced_by'), EXCEEDS_LIFETIME.as('exceeds_lifetime')])
+
 /** Valid keys that can create keys for every organization. */
 const unboundAdmins = (db: Executor, now: Date) =>
   db
@@ -95,11 +98,7 @@ export const keysStore = {
 
   /** Newest first. */
   async list(db: Executor, orgId: string | null, { kinds, personId, limit, offset }: KeyPage): Promise<StoredKey[]> {
-    let query = db
-      .selectFrom('keys')
-      .selectAll()
-      .select(roleOfPerson.as('role'))
-      .select([REPLACED_BY.as('replaced_by'), EXCEEDS_LIFETIME.as('exceeds_lifetime')])
+    let query = selectDetailed(db)
       .where((where) => where.or(kinds.map((kind) => IS_KIND[kind])))
       .limit(limit)
       .offset(offset)
@@ -110,13 +109,7 @@ export const keysStore = {
   },
 
   async find(db: Executor, id: string): Promise<StoredKey | null> {
-    const row = await db
-      .selectFrom('keys')
-      .selectAll()
-      .select(roleOfPerson.as('role'))
-      .select([REPLACED_BY.as('replaced_by'), EXCEEDS_LIFETIME.as('exceeds_lifetime')])
-      .where('id', '=', id)
-      .executeTakeFirst()
+    const row = await selectDetailed(db).where('id', '=', id).executeTakeFirst()
     return row === undefined ? null : fromRow(row)
   },
 

@@ -27,8 +27,8 @@ export const requireApprover = (caller: Caller | null, enrollment: EnrollmentMod
   }
 }
 
-/** Keeps the session of an approval from ending before the transaction. @throws unauthorized if it or its token has ended */
-export const lockApprover = async (tx: Executor, caller: Caller | null): Promise<void> => {
+/** Keeps the caller's session, if it is one, until the transaction ends. @throws unauthorized if it or its token has ended */
+export const lockSession = async (tx: Executor, caller: Caller | null): Promise<void> => {
   if (caller?.sessionHash === undefined || (await loginStore.lockSession(tx, caller.sessionHash))) return
   throw unauthorized('This session has ended. Sign in again.')
 }

@@ -7,7 +7,7 @@ import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote, unaudited } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import type { KeysService, StoredKey } from '../keys/keys.service.ts'
-import { approvalBy, lockApprover, requireApprover } from './approval.service.ts'
+import { approvalBy, lockSession, requireApprover } from './approval.service.ts'
 import { type DeviceLogin, deviceLoginsStore } from './device-logins.store.ts'
 
 export type { DeviceLogin } from './device-logins.store.ts'
@@ -111,7 +111,7 @@ export const createDeviceLoginsService = (
       const decision = approve ? 'approved' : 'denied'
       const approval = approvalBy(caller)
       return database.transaction(async (tx) => {
-        await lockApprover(tx, caller)
+        await lockSession(tx, caller)
         const login = await deviceLoginsStore.decide(tx, hash, decision, approval, now())
         if (login !== null) {
           const { clientName, approvedBy, personId, orgId } = login

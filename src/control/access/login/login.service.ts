@@ -6,7 +6,7 @@ import { isSameText, tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import type { KeysService, StoredKey } from '../keys/keys.service.ts'
-import { approvalBy, lockApprover, requireApprover } from './approval.service.ts'
+import { approvalBy, lockSession, requireApprover } from './approval.service.ts'
 import { type LoginCode, loginStore } from './login.store.ts'
 
 const CODE_LIFETIME_MS = 5 * 60 * 1000
@@ -30,7 +30,7 @@ export const createLoginService = (
     const code = randomBytes(32).toString('base64url')
     const approval = approvalBy(caller)
     await database.transaction(async (tx) => {
-      await lockApprover(tx, caller)
+      await lockSession(tx, caller)
       await loginStore.deleteExpired(tx, now())
       await loginStore.insert(tx, { ...about, ...approval, hash: tokenHash(code) })
       // The code and its hash are secret, so the approver identifies the login; the key made from it names the approver.

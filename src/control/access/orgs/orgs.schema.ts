@@ -23,7 +23,7 @@ export const Org = Body('Org', 'An organization', examples.org, {
   created_at: Timestamp,
 })
 
-const settingFields = {
+export const settingFields = {
   require_mfa: OneOf(['off', 'admins', 'all'], { description: 'Who must use two-factor sign-in' }),
   session_hours: Type.Integer({ minimum: 1, maximum: 8760, description: 'Maximum length of a session' }),
   reauthenticate_minutes: Nullable(
@@ -78,16 +78,11 @@ export const Settings = Body('OrgSettings', 'The rules of an organization', exam
     Type.String({ description: 'The approval that the change is waiting for; null: the change is in effect' }),
   ),
 })
-export const ChangeSettings = Body('ChangeOrgSettings', 'Rules to change', examples.changeOrgSettings, {
-  require_mfa: Type.Optional(settingFields.require_mfa),
-  session_hours: Type.Optional(settingFields.session_hours),
-  reauthenticate_minutes: Type.Optional(settingFields.reauthenticate_minutes),
-  audit_retention_days: Type.Optional(settingFields.audit_retention_days),
-  key_lifetime_days: Type.Optional(settingFields.key_lifetime_days),
-  update_retention_days: Type.Optional(settingFields.update_retention_days),
-  min_group_size: Type.Optional(settingFields.min_group_size),
-  automatic_rollback: Type.Optional(settingFields.automatic_rollback),
-  require_approval: Type.Optional(settingFields.require_approval),
-})
+export const ChangeSettings = Body(
+  'ChangeOrgSettings',
+  'Rules to change',
+  examples.changeOrgSettings,
+  Type.Partial(Type.Object(settingFields)).properties,
+)
 
 export const OrgParams = Type.Object({ org_id: Type.String() })

@@ -5,26 +5,25 @@ import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import type { Audit } from '../audit/audit.service.ts'
 import { teamOf } from './people.service.ts'
-import type { PeopleStore } from './people.store.ts'
+import { peopleStore } from './people.store.ts'
 
 /** Erases names from the audit log; the entries stay, with their ids. */
 export const createNameErasure =
-  ({ database, now }: Context, parts: { readonly store: PeopleStore; readonly audit: Pick<Audit, 'eraseNames'> }) =>
+  ({ database, now }: Context, { audit }: { readonly audit: Pick<Audit, 'eraseNames'> }) =>
   /**
    * Erases the name in the audit log, the addresses of an actor, and a person's email address and name in their account.
    * @throws conflict for a person who was not removed, not_found if nothing is stored
    */
   (caller: Caller, org: string | undefined, kind: string, id: string): Promise<void> => {
-    const { store, audit } = parts
     const orgId = teamOf(caller, org)
     return database.transaction(async (tx) => {
-      if (kind === 'person' && isUuid(id) && (await store.find(tx, id))?.orgId === orgId)
+      if (kind === 'person' && isUuid(id) && (await peopleStore.find(tx, id))?.orgId === orgId)
         throw conflict('This person is a member: remove them first, with svc team remove.')
       // Actions of an unbound key that named no organization are in a separate chain.
       const chains = org === undefined && homeOf(caller) !== orgId ? [orgId, null] : [orgId]
       let names = 0
       for (const chain of chains) names += await audit.eraseNames(tx, { orgId: chain, kind, id })
-      const accounts = kind === 'person' && isUuid(id) ? await store.eraseRemoved(tx, orgId, id, now()) : 0
+      const accounts = kind === 'person' && isUuid(id) ? await peopleStore.eraseRemoved(tx, orgId, id, now()) : 0
       if (names + accounts === 0) throw notFound('Name', id, `of kind '${kind}'`)
       auditNote({ kind, id, orgId, after: { erased: true } })
     })

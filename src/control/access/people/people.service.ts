@@ -9,7 +9,7 @@ import { tokenHash } from '../../../platform/token-hash.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import { hashPassword, requireGoodPassword } from '../sign-in/passwords.service.ts'
-import type { Invitation, PeopleStore, Person } from './people.store.ts'
+import { type Invitation, type Person, peopleStore } from './people.store.ts'
 
 export type { Invitation, Person } from './people.store.ts'
 
@@ -55,13 +55,11 @@ const requireOpen = (isOpen: boolean, { email }: Invitation): void => {
 export const createPeopleService = (
   { database, now, newId }: Context,
   {
-    store,
     mailer,
     endAccess,
     forget,
     countPassword,
   }: {
-    readonly store: PeopleStore
     readonly mailer: Mailer
     /** Ends a person's sessions and keys; returns a function to call after the commit. */
     readonly endAccess: (tx: Executor, personId: string) => Promise<() => void>
@@ -72,16 +70,16 @@ export const createPeopleService = (
   },
 ) => {
   const find = async (db: Executor, caller: Caller, id: string): Promise<Member> => {
-    const person = isUuid(id) ? await store.find(db, id) : null
+    const person = isUuid(id) ? await peopleStore.find(db, id) : null
     if (person !== null && sees(caller, person.orgId)) return { kind: 'person', person }
-    const invitation = isUuid(id) ? await store.openInvitation(db, id) : null
+    const invitation = isUuid(id) ? await peopleStore.openInvitation(db, id) : null
     if (invitation !== null && sees(caller, invitation.orgId)) return { kind: 'invitation', invitation }
     throw notFound('Member', id)
   }
 
   /** @throws conflict if the organization would be left without an admin */
   const requireOtherAdmin = async (tx: Executor, person: Person): Promise<void> => {
-    const admins = await store.lockAdmins(tx, person.orgId)
+    const admins = await peopleStore.lockAdmins(tx, person.orgId)
     if (admins.includes(person.id) && admins.length === 1) {
       throw conflict(`${person.email} is the last admin of '${person.orgId}'. Make somebody else an admin first.`)
     }
@@ -89,7 +87,7 @@ export const createPeopleService = (
 
   /** @throws unauthorized if the invitation is unknown, was accepted, or has expired */
   const readInvitation = async (token: string): Promise<Invitation> => {
-    const found = TOKEN.test(token) ? await store.findInvitation(database.sql, tokenHash(token), now()) : null
+    const found = TOKEN.test(token) ? await peopleStore.findInvitation(database.sql, tokenHash(token), now()) : null
     if (found !== null) return found
     throw unauthorized(
       'This invitation is not valid: it was used, replaced, or revoked, or has expired. Ask for another.',
@@ -102,32 +100,30 @@ export const createPeopleService = (
     hash: string,
     { name, passwordHash }: { readonly name: string | null; readonly passwordHash: string | null },
   ): Promise<Person> => {
-    const invitation = await store.accept(tx, hash, now())
+    const invitation = await peopleStore.accept(tx, hash, now())
     if (invitation === null) throw unauthorized('This invitation was used, replaced, or revoked in the meantime.')
     const { orgId, role, email } = invitation
     const person = { id: newId(), orgId, email, name, role, passwordHash, createdAt: now() }
-    if (!(await store.insert(tx, person))) throw conflict(`${email} is already a member of '${orgId}'.`)
+    if (!(await peopleStore.insert(tx, person))) throw conflict(`${email} is already a member of '${orgId}'.`)
     auditNote({ kind: 'person', id: person.id, orgId, name: email, after: { role, invitation: invitation.id } })
     return { ...person, mfa: false, signedInAt: null }
   }
 
   return {
     readInvitation,
-    known: (id: string): Promise<Person | null> => store.find(database.sql, id),
-    countAdmins: (orgId: string): Promise<number> => store.countAdmins(database.sql, orgId),
+    known: (id: string): Promise<Person | null> => peopleStore.find(database.sql, id),
+    countAdmins: (orgId: string): Promise<number> => peopleStore.countAdmins(database.sql, orgId),
 
     /** Members in the order in which they joined, then invited people. */
     async list(caller: Caller, orgId: string | undefined): Promise<{ orgId: string; members: Member[] }> {
       const team = teamOf(caller, orgId)
-      const people = await store.list(database.sql, team)
-      const invitations = await store.openInvitations(database.sql, team)
-      return {
-        orgId: team,
-        members: [
-          ...people.map((person) => ({ kind: 'person' as const, person })),
-          ...invitations.map((invitation) => ({ kind: 'invitation' as const, invitation })),
-        ],
-      }
+      const people = await peopleStore.list(database.sql, team)
+      const invitations = await peopleStore.openInvitations(database.sql, team)
+      const members = [
+        ...people.map((person) => ({ kind: 'person' as const, person })),
+        ...invitations.map((invitation) => ({ kind: 'invitation' as const, invitation })),
+      ]
+      return { orgId: team, members }
     },
 
     /** Invites with a link that works once, for 7 days; replaces an earlier invitation to the same address. */
@@ -151,13 +147,13 @@ export const createPeopleService = (
         expiresAt: new Date(at.getTime() + INVITATION_MS),
       }
       await database.transaction(async (tx) => {
-        if ((await store.findByEmail(tx, orgId, invitation.email)) !== null) {
+        if ((await peopleStore.findByEmail(tx, orgId, invitation.email)) !== null) {
           throw conflict(`${requested.email} is already a member of '${orgId}'.`)
         }
-        const size = (await store.list(tx, orgId)).length + (await store.openInvitations(tx, orgId)).length
+        const size = (await peopleStore.list(tx, orgId)).length + (await peopleStore.openInvitations(tx, orgId)).length
         if (size >= MAX_MEMBERS)
           throw conflict(`'${orgId}' has ${MAX_MEMBERS} members and invitations, which is the maximum.`)
-        await store.invite(tx, invitation)
+        await peopleStore.invite(tx, invitation)
         noteOf({ kind: 'invitation', invitation }, null, { role: invitation.role, expiresAt: invitation.expiresAt })
       })
       return { invitation, token, mail: await mailer.send(mailOf(invitation, linkOf(token))) }
@@ -174,7 +170,7 @@ export const createPeopleService = (
 
     /** Returns valid invitations to this email address: in one organization or, with null, in all. */
     openInvitationsTo: (db: Executor, email: string, orgId: string | null): Promise<Invitation[]> =>
-      store.openInvitationsTo(db, email, orgId, now()),
+      peopleStore.openInvitationsTo(db, email, orgId, now()),
 
     /** Creates the account of an invited person whose email address the identity provider has confirmed. */
     joinBy: (tx: Executor, { hash }: Pick<Invitation, 'hash'>, name: string | null): Promise<Person> =>
@@ -184,12 +180,12 @@ export const createPeopleService = (
       const changed = await database.transaction(async (tx): Promise<Member> => {
         const member = await find(tx, caller, id)
         if (member.kind === 'invitation') {
-          requireOpen(await store.setInvitedRole(tx, id, role), member.invitation)
+          requireOpen(await peopleStore.setInvitedRole(tx, id, role), member.invitation)
           noteOf(member, { role: member.invitation.role }, { role })
           return { kind: 'invitation', invitation: { ...member.invitation, role } }
         }
         if (role !== 'admin') await requireOtherAdmin(tx, member.person)
-        if (!(await store.setRole(tx, id, role))) throw notFound('Member', id)
+        if (!(await peopleStore.setRole(tx, id, role))) throw notFound('Member', id)
         noteOf(member, { role: member.person.role }, { role })
         return { kind: 'person', person: { ...member.person, role } }
       })
@@ -202,15 +198,16 @@ export const createPeopleService = (
       const after = await database.transaction(async (tx) => {
         const member = await find(tx, caller, id)
         noteOf(member, { role: (member.kind === 'person' ? member.person : member.invitation).role }, null)
-        if (member.kind === 'invitation') return requireOpen(await store.revokeInvitation(tx, id), member.invitation)
+        if (member.kind === 'invitation')
+          return requireOpen(await peopleStore.revokeInvitation(tx, id), member.invitation)
         await requireOtherAdmin(tx, member.person)
-        if (!(await store.remove(tx, id, now()))) throw notFound('Member', id)
+        if (!(await peopleStore.remove(tx, id, now()))) throw notFound('Member', id)
         return endAccess(tx, id)
       })
       after?.()
     },
 
-    deleteEnded: (): Promise<void> => store.deleteEnded(database.sql, new Date(now().getTime() - SHOWN_MS)),
+    deleteEnded: (): Promise<void> => peopleStore.deleteEnded(database.sql, new Date(now().getTime() - SHOWN_MS)),
   }
 }
 

@@ -12,6 +12,7 @@ import {
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../access.examples.ts'
+import { settingFields } from '../orgs/orgs.schema.ts'
 import { PASSWORD_LENGTH } from '../sign-in/passwords.service.ts'
 
 const Role = OneOf(ROLES, {
@@ -87,25 +88,14 @@ export const Acceptance = Body('InvitationAcceptance', 'An accepted invitation',
     description: `At least ${PASSWORD_LENGTH.min} characters`,
   }),
 })
-const policyFields = {
-  require_mfa: OneOf(['off', 'admins', 'all'], { description: 'Who must use two-factor sign-in' }),
-  session_hours: Type.Integer({ minimum: 1, maximum: 8760, description: 'Maximum length of a session' }),
-  reauthenticate_minutes: Nullable(
-    Type.Integer({
-      minimum: 1,
-      maximum: 525_600,
-      description: 'Inactivity after which a session must be confirmed again; null: never',
-    }),
-  ),
-}
+const { require_mfa, session_hours, reauthenticate_minutes } = settingFields
+const policyFields = { require_mfa, session_hours, reauthenticate_minutes }
 export const SignInPolicy = Body('SignInPolicy', 'How the people of an organization sign in', examples.signInPolicy, {
   org_id: Type.String(),
   ...policyFields,
 })
 export const NewSignInPolicy = Body('NewSignInPolicy', 'Sign-in rules to change', examples.newSignInPolicy, {
-  require_mfa: Type.Optional(policyFields.require_mfa),
-  session_hours: Type.Optional(policyFields.session_hours),
-  reauthenticate_minutes: Type.Optional(policyFields.reauthenticate_minutes),
+  ...Type.Partial(Type.Object(policyFields)).properties,
   org_id: Type.Optional(NamedOrg),
 })
 /** Any text, because version 1.0.0 accepted it as the id of an organization. */

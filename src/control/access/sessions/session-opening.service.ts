@@ -153,7 +153,8 @@ export const createSessionOpening = (
     },
 
     /**
-     * Continues the session of a person who has confirmed their identity (with two factors if `mfa`), with a new token.
+     * Continues the session of a person who has confirmed their identity (with two factors if `mfa`), with a new token. Event
+     * streams of the former token end.
      * @throws unauthorized if it or the token that it had has ended meanwhile
      */
     async renew(
@@ -166,6 +167,7 @@ export const createSessionOpening = (
       const session = isRenewed ? await sessionsStore.find(tx, id) : null
       const made = session && (await opened(token, session, tx))
       if (made === null) throw unauthorized('This session has ended. Sign in again.')
+      announceEnd()
       return made
     },
   }

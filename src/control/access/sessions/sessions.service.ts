@@ -56,7 +56,6 @@ export const createSessionsService = (context: Context, parts: SessionParts) => 
       const renewed = await opening.renew(tx, session, proof)
       await sessionsStore.endOf(tx, session.person.id, session.id)
       await endLogins(tx, session.id)
-      announceEnd()
       return renewed
     },
 
@@ -96,8 +95,7 @@ export const createSessionsService = (context: Context, parts: SessionParts) => 
 
     /**
      * Whether an earlier caller is still valid: its key is not revoked, and its session has not ended, become restricted, or got
-     * another token.
-     * Looks up callers together that are checked at the same time.
+     * another token. Looks up callers together that are checked at the same time.
      */
     async isStillIn(caller: Caller): Promise<boolean> {
       if (caller.sessionId == null) return (await keys.callerById(caller.keyId)) !== null

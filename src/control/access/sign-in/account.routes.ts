@@ -31,21 +31,17 @@ export const accountRoutes = (app: App, account: AccountService): void => {
       const caller = callerOf(request)
       const found = await account.own(caller)
       const { account: own } = found
-      const { id, orgId, email, name, role, totp, passkeys, recoveryCodesLeft } = own
-      const shows = {
+      return {
+        id: own.id,
+        org_id: own.orgId,
+        email: own.email,
+        name: own.name,
+        role: own.role,
         password: own.passwordHash !== null,
         identity_provider: own.oidcIdentity !== null,
-        totp,
-        passkeys,
-      }
-      return {
-        id,
-        org_id: orgId,
-        email,
-        name,
-        role,
-        ...shows,
-        recovery_codes_left: recoveryCodesLeft,
+        totp: own.totp,
+        passkeys: own.passkeys,
+        recovery_codes_left: own.recoveryCodesLeft,
         must_confirm: account.mustConfirm(caller, found),
       }
     },

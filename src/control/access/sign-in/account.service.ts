@@ -4,6 +4,7 @@ import { isUuid } from '../../../domain/model.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
+import { lockSession } from '../login/approval.service.ts'
 import { isRecent, requiresMfa } from '../sessions/session-limits.service.ts'
 import type { OpenedSession } from '../sessions/session-opening.service.ts'
 import type { PersonalSession, SessionsService } from '../sessions/sessions.service.ts'
@@ -139,7 +140,9 @@ export const createAccountService = (
       const found = await recent(caller)
       const { account } = found
       await database.transaction(async (tx) => {
-        if (!(await accountsStore.lock(tx, account.id))?.totp) throw conflict('No authenticator app is set up.')
+        const isSetUp = (await accountsStore.lock(tx, account.id))?.totp
+        await lockSession(tx, caller)
+        if (!isSetUp) throw conflict('No authenticator app is set up.')
         await accountsStore.removeTotp(tx, account.id)
         await afterRemoval(tx, found)
         note(account, { authenticator: 'set up' }, { authenticator: null })
@@ -148,12 +151,14 @@ export const createAccountService = (
 
     /** Replaces all recovery codes with ten new ones. @throws conflict for a person without a second factor */
     async renewRecoveryCodes(caller: Caller): Promise<string[]> {
-      const { account } = await recent(caller)
-      if (!account.totp && account.passkeys === 0) {
-        throw conflict('Set up a second factor first: recovery codes are a backup for it.')
-      }
+      const { id } = (await recent(caller)).account
       return database.transaction(async (tx) => {
-        const codes = await makeRecoveryCodes(tx, account.id)
+        const account = await accountsStore.lock(tx, id)
+        await lockSession(tx, caller)
+        if (account === null || (!account.totp && account.passkeys === 0)) {
+          throw conflict('Set up a second factor first: recovery codes are a backup for it.')
+        }
+        const codes = await makeRecoveryCodes(tx, id)
         note(account, { recoveryCodesLeft: account.recoveryCodesLeft }, { recoveryCodesLeft: codes.length })
         return codes
       })

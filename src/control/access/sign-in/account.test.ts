@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
 import { generateSync } from 'otplib'
 import { expect, it } from 'vitest'
+import { against } from '../../../../test/against.ts'
+import { hasPostgres } from '../../../../test/databases.ts'
 import { joinWithKey } from '../login/logins.fixture.ts'
 import { openBrowser, PASSWORD, startPeople } from './people.fixture.ts'
 
@@ -70,6 +73,44 @@ it('a second factor is required, works once, and gives no access before it is sh
   expect((await show(again, { recovery_code: codes[1] })).body.message).toMatch(/^No sign-in is waiting/)
   expect((await browser.call('GET', '/account')).body).toMatchObject({ totp: true, recovery_codes_left: 9 })
 })
+
+it.skipIf(!hasPostgres())(
+  'requests under way change no factors of a session with a new token, or of a reset account',
+  async () => {
+    const people = await startPeople({ database: 'postgres' })
+    const id = await people.join('ada@acme.example')
+    const browser = await signedIn(people)
+    const { secret, codes } = await enroll(people, browser)
+    const database = people.world.database!
+    const { hash } = await database.sql.selectFrom('sessions').select('hash').executeTakeFirstOrThrow()
+    for (const [method, path] of [
+      ['DELETE', '/account/totp'],
+      ['POST', '/account/recovery-codes'],
+    ] as const) {
+      const { status } = await against(
+        database,
+        (tx) => sql`update sessions set hash = 'of the new token'`.execute(tx),
+        () => browser.call(method, path),
+      )
+      expect([path, status]).toEqual([path, 401])
+      await sql`update sessions set hash = ${hash}`.execute(database.sql)
+    }
+    expect((await browser.call('GET', '/account')).body).toMatchObject({
+      totp: true,
+      recovery_codes_left: codes.length,
+    })
+
+    const late = openBrowser(people.world)
+    await late.signIn('ada@acme.example')
+    const reset = sql`update people set totp_secret = null, totp_confirmed_at = null, totp_step = null where id = ${id}`
+    const shown = await against(
+      database,
+      (tx) => reset.execute(tx),
+      () => late.call('POST', '/session/second-factor', { code: codeOf(people, secret) }),
+    )
+    expect([shown.status, late.token()]).toEqual([401, undefined])
+  },
+)
 
 it('a person who must have a second factor can set one up, and do nothing else before', async () => {
   const people = await startPeople()

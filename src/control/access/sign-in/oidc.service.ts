@@ -12,6 +12,8 @@ import type { Steps } from './steps.service.ts'
 const SEVERAL =
   'You belong to several organizations, or several have invited you. Begin again, and give the id of one of them (org_id).'
 
+const REMOVED = 'This account was removed.'
+
 /** People who are invited, and may therefore sign in. */
 interface Invitations {
   openInvitationsTo(db: Executor, email: string, orgId: string | null): Promise<readonly { readonly hash: string }[]>
@@ -68,6 +70,7 @@ export const createOidc = (
       )
     }
     const id = found[0]?.id ?? (await people.joinBy(tx, invitations[0]!, name)).id
+    if ((await accountsStore.lock(tx, id)) === null) throw unauthorized(REMOVED)
     if (!(await accountsStore.linkIdentity(tx, id, identity))) {
       throw forbidden(
         'This account is linked to a different user at the identity provider. An admin can unlink it with: svc team reset-factor <email>',
@@ -79,10 +82,15 @@ export const createOidc = (
     return account
   }
 
+  /** The account, locked, so that whoever removes it or resets its factors finds the session or the step that follows. */
   const accountOf = async (tx: Executor, verified: VerifiedIdentity, orgId: string | null): Promise<Account> => {
-    const known = await accountsStore.allByIdentity(tx, verified.identity, orgId)
-    if (known.length > 1) throw unauthorized(SEVERAL)
-    return known[0] ?? (await link(tx, verified, orgId))
+    const [known, another] = await accountsStore.allByIdentity(tx, verified.identity, orgId)
+    if (another !== undefined) throw unauthorized(SEVERAL)
+    if (known === undefined) return link(tx, verified, orgId)
+    const account = await accountsStore.lock(tx, known.id)
+    if (account === null) throw unauthorized(REMOVED)
+    if (account.oidcIdentity === verified.identity) return account
+    throw unauthorized('An admin has just unlinked your account from the identity provider. Sign in again.')
   }
 
   /** Continues the session of a person who has confirmed their identity again. */
@@ -92,7 +100,7 @@ export const createOidc = (
     { identity, mfa }: VerifiedIdentity,
   ): Promise<Outcome> => {
     const account = await accountsStore.find(tx, personId)
-    if (account === null) throw unauthorized('This account was removed.')
+    if (account === null) throw unauthorized(REMOVED)
     if (account.oidcIdentity !== identity) {
       throw forbidden('The identity provider signed in somebody else, or an account that is not linked to this one.')
     }

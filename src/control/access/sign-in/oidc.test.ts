@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { generateSync } from 'otplib'
 import { expect, it } from 'vitest'
+import { against } from '../../../../test/against.ts'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { createSecrets } from '../../../platform/secrets.ts'
 import { openBrowser, PASSWORD, startPeople } from './people.fixture.ts'
@@ -280,6 +281,30 @@ it.skipIf(!hasPostgres())('two sign-ins at the same moment may link the same acc
   for (const browser of browsers) backs.push(await provider.visit(await begin(browser), ADA))
   const finished = await Promise.all(browsers.map((browser, at) => finish(browser, backs[at]!)))
   expect(finished.map(({ status }) => status)).toEqual([201, 201, 201, 201])
+})
+
+it.skipIf(!hasPostgres())('an account that is unlinked or removed during a sign-in gets no session', async () => {
+  const { world, join, begin, finish, signIn, provider } = await start({ database: 'postgres' })
+  const db = world.database!
+  const id = await join(ADA.email)
+  const refusal = async (change: string) => {
+    const browser = openBrowser(world)
+    const back = await provider.visit(await begin(browser), ADA)
+    const update = sql`update people set ${sql.raw(change)} where id = ${id}`
+    const { status, body } = await against(
+      db,
+      (tx) => update.execute(tx),
+      () => finish(browser, back),
+    )
+    return [status, body.message]
+  }
+  expect((await signIn(openBrowser(world), ADA)).status).toBe(201)
+  expect(await refusal('oidc_identity = null')).toEqual([
+    401,
+    'An admin has just unlinked your account from the identity provider. Sign in again.',
+  ])
+  expect(await refusal('removed_at = now()')).toEqual([401, 'This account was removed.'])
+  expect(await db.sql.selectFrom('sessions').select('id').execute()).toHaveLength(1)
 })
 
 it('an admin’s reset unlinks the identity provider', async () => {

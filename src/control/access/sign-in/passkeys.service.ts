@@ -3,6 +3,7 @@ import { badRequest, conflict, forbidden, notFound, unauthorized } from '../../.
 import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
+import { lockSession } from '../login/approval.service.ts'
 import type { OpenedSession } from '../sessions/session-opening.service.ts'
 import type { SessionsService } from '../sessions/sessions.service.ts'
 import type { AccountService } from './account.service.ts'
@@ -88,8 +89,9 @@ export const createPasskeys = (
 
   /** Records a use of the passkey, and returns its owner. @throws unauthorized if it was removed or used meanwhile */
   const use = async (tx: Executor, { passkey, counter }: { passkey: Passkey; counter: number }): Promise<Account> => {
+    // Locked first, as where all factors of an account are reset.
+    const owner = await accountsStore.lock(tx, passkey.personId)
     const isNew = await passkeysStore.use(tx, passkey.id, counter, now())
-    const owner = await accountsStore.find(tx, passkey.personId)
     if (!isNew || owner === null) throw unauthorized(WRONG)
     return owner
   }
@@ -163,6 +165,8 @@ export const createPasskeys = (
     async remove(caller: Caller, id: string): Promise<void> {
       const own = await account.recent(caller)
       await database.transaction(async (tx) => {
+        await accountsStore.lock(tx, own.account.id)
+        await lockSession(tx, caller)
         const passkey = await ownOf(tx, own.account, id)
         if (!(await passkeysStore.delete(tx, id))) throw notFound('Passkey', id)
         await account.afterRemoval(tx, own)

@@ -155,8 +155,9 @@ export const createSignIn = (
       }
       await countAttempt(waiting, browser)
       return database.transaction(async (tx) => {
+        // Locked before the step is taken, as where a change of the password ends the steps.
+        const account = waiting.personId === null ? null : await accountsStore.lock(tx, waiting.personId)
         const step = await steps.take(tx, token, 'second-factor')
-        const account = step?.personId == null ? null : await accountsStore.find(tx, step.personId)
         if (step === null || account === null || !(await isCode(tx, account, shown))) throw unauthorized(WRONG_CODE)
         return complete(tx, account, { browser, mfa: true, counted: step.data.counted as readonly string[] })
       })

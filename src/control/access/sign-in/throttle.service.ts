@@ -26,14 +26,7 @@ const hashOf = (...parts: readonly string[]): string => createHash('sha256').upd
  * and the network address they came from, and for the email address alone. A browser in which a person has signed in before
  * counts its own attempts at their account.
  */
-export const createThrottle = (
-  { database, now }: Context,
-  {
-    signer,
-  }: {
-    readonly signer: Signer
-  },
-) => {
+export const createThrottle = ({ database, now }: Context, { signer }: { readonly signer: Signer }) => {
   const sign = (personId: string, nonce: string): Promise<string> => signer.pseudonym(`browser\n${personId}\n${nonce}`)
 
   /** Whether the person has signed in with this browser before. */
@@ -113,11 +106,7 @@ export const createThrottle = (
     },
 
     /** Counts an attempt by a signed-in person. @throws rate_limited while it must wait */
-    async attemptIn(sessionId: string): Promise<readonly string[]> {
-      const ofSession = hashOf('session', sessionId)
-      await admit(ofSession, OF_ONE)
-      return [ofSession]
-    },
+    attemptIn: (sessionId: string): Promise<readonly string[]> => count([[hashOf('session', sessionId), OF_ONE]]),
 
     /**
      * Counts a new password of an account: whether signing in with it works without `org_id` shows whether it is also the
@@ -127,11 +116,8 @@ export const createThrottle = (
       admit(hashOf('password', orgId, foldAddress(email)), OF_ONE),
 
     /** Counts a guess at a code for each of `names`, until it is taken back. @throws rate_limited while it must wait */
-    async attemptCode(names: readonly string[]): Promise<readonly string[]> {
-      const counted = names.map((name) => hashOf('code', name))
-      for (const hash of counted) await admit(hash, OF_CODES)
-      return counted
-    },
+    attemptCode: (names: readonly string[]): Promise<readonly string[]> =>
+      count(names.map((name) => [hashOf('code', name), OF_CODES] as const)),
 
     takeBack: (counted: readonly string[], tx: Executor = database.sql): Promise<void> =>
       throttleStore.takeBack(tx, counted),

@@ -34,7 +34,7 @@ export const filesStore = {
     const { rows } = await sql<{ sha256: string }>`
       delete from blobs where sha256 in (
         select sha256 from blobs b where b.touched_at < ${before}
-          and not (${anyOf(references, sql<string>`b.sha256`)}) limit ${limit} for update skip locked)
+          and not (${isReferenced(references)}) limit ${limit} for update skip locked)
       returning sha256`.execute(tx)
     return rows.map((row) => row.sha256)
   },
@@ -49,7 +49,7 @@ export const filesStore = {
 
   async isReferenced(db: Executor, references: readonly FileReferences[], sha256: string): Promise<boolean> {
     const { rows } = await sql`
-      select from blobs b where b.sha256 = ${sha256} and (${anyOf(references, sql<string>`b.sha256`)})`.execute(db)
+      select from blobs b where b.sha256 = ${sha256} and (${isReferenced(references)})`.execute(db)
     return rows.length > 0
   },
 }
@@ -57,8 +57,9 @@ export const filesStore = {
 const inVersions: FileReferences = (sha256) =>
   sql<boolean>`exists (select from model_versions v where v.sha256 = ${sha256})`
 
-const anyOf = (references: readonly FileReferences[], sha256: RawBuilder<string>): RawBuilder<boolean> =>
+/** Of the file in the row `b`. */
+const isReferenced = (references: readonly FileReferences[]): RawBuilder<boolean> =>
   sql<boolean>`${sql.join(
-    [inVersions, ...references].map((refersTo) => refersTo(sha256)),
+    [inVersions, ...references].map((refersTo) => refersTo(sql<string>`b.sha256`)),
     sql` or `,
   )}`

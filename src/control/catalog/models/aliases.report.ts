@@ -24,41 +24,21 @@ export interface MoveView extends Mover {
   readonly toLabel: string | null
 }
 
-interface MoverRow {
-  moved_at: Date
-  moved_by: string | null
-  mover_name: string | null
-}
-
-const moverName = sql`coalesce(k.name, p.name, p.email)`
-
-const moverFrom = ({ moved_at, moved_by, mover_name }: MoverRow): Mover => ({
-  movedAt: moved_at,
-  movedBy: moved_by,
-  movedByName: mover_name,
-})
+/** The columns of a `Mover`, from `m.moved_at` and `m.moved_by`. */
+const MOVER = sql`m.moved_at as "movedAt", m.moved_by as "movedBy", coalesce(k.name, p.name, p.email) as "movedByName"`
+const MOVERS = sql`left join keys k on k.id = m.moved_by left join people p on p.id = m.moved_by`
 
 /** Aliases with the labels of their versions, and the names of the people or keys that moved them. */
 export const aliasesReport = {
   /** All, or the one with this name, in alphabetical order. */
   async list(db: Executor, modelId: string, alias?: string): Promise<AliasView[]> {
-    const { rows } = await sql<
-      MoverRow & { model_id: string; alias: string; version: number; version_label: string | null }
-    >`
-      select a.*, v.version_label, ${moverName} as mover_name from model_aliases a
-      join model_versions v on v.model_id = a.model_id and v.version = a.version
-      left join keys k on k.id = a.moved_by
-      left join people p on p.id = a.moved_by
-      where a.model_id = ${modelId} ${alias === undefined ? sql`` : sql`and a.alias = ${alias}`} order by a.alias`.execute(
+    const { rows } = await sql<Omit<AliasView, 'versionLabel'> & { readonly ownLabel: string | null }>`
+      select m.model_id as "modelId", m.alias, m.version, v.version_label as "ownLabel", ${MOVER} from model_aliases m
+      join model_versions v on v.model_id = m.model_id and v.version = m.version ${MOVERS}
+      where m.model_id = ${modelId} ${alias === undefined ? sql`` : sql`and m.alias = ${alias}`} order by m.alias`.execute(
       db,
     )
-    return rows.map((row) => ({
-      modelId: row.model_id,
-      alias: row.alias,
-      version: row.version,
-      versionLabel: labelOf(row.version, row.version_label),
-      ...moverFrom(row),
-    }))
+    return rows.map(({ ownLabel, ...view }) => ({ ...view, versionLabel: labelOf(view.version, ownLabel) }))
   },
 
   /** Newest first. */
@@ -70,30 +50,21 @@ export const aliasesReport = {
   ): Promise<{ moves: MoveView[]; total: number }> {
     const which =
       alias === undefined ? sql`m.model_id = ${modelId}` : sql`m.model_id = ${modelId} and m.alias = ${alias}`
-    const { rows } = await sql<
-      MoverRow & { alias: string } & Record<'from_version' | 'to_version', number | null> &
-        Record<'from_label' | 'to_label', string | null>
-    >`
-      select m.*, f.version_label as from_label, t.version_label as to_label, ${moverName} as mover_name
+    const { rows } = await sql<MoveView>`
+      select m.alias, m.from_version as "fromVersion", f.version_label as "fromLabel",
+        m.to_version as "toVersion", t.version_label as "toLabel", ${MOVER}
       from model_alias_moves m
       left join model_versions f on f.model_id = m.model_id and f.version = m.from_version
-      left join model_versions t on t.model_id = m.model_id and t.version = m.to_version
-      left join keys k on k.id = m.moved_by
-      left join people p on p.id = m.moved_by
+      left join model_versions t on t.model_id = m.model_id and t.version = m.to_version ${MOVERS}
       where ${which} order by m.ordinal desc limit ${page.limit} offset ${page.offset}`.execute(db)
     const { rows: totals } = await sql<{ total: number }>`
       select count(*) as total from model_alias_moves m where ${which}`.execute(db)
     const label = (version: number | null, own: string | null) => (version === null ? null : labelOf(version, own))
-    return {
-      moves: rows.map((row) => ({
-        alias: row.alias,
-        fromVersion: row.from_version,
-        fromLabel: label(row.from_version, row.from_label),
-        toVersion: row.to_version,
-        toLabel: label(row.to_version, row.to_label),
-        ...moverFrom(row),
-      })),
-      total: totals[0]!.total,
-    }
+    const moves = rows.map((move) => ({
+      ...move,
+      fromLabel: label(move.fromVersion, move.fromLabel),
+      toLabel: label(move.toVersion, move.toLabel),
+    }))
+    return { moves, total: totals[0]!.total }
   },
 }

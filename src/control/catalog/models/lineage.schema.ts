@@ -45,7 +45,7 @@ const Use = Part('VersionUse', 'A plan that delivers or delivered the version to
 const Runs = Part('VersionRuns', 'Where the version runs; null for a model that a federation shares', {
   devices: Type.Record(Type.String(), Count, {
     description:
-      'Devices by last reported state: downloading, verifying, ready, active, or failed; withdrawn: it was active, and its plan was rolled back or stopped',
+      'Devices by last reported state: downloading, verifying, ready, active, or failed; withdrawn: it had not failed when its plan was rolled back or stopped',
   }),
   uses: Type.Array(Use, { description: 'The latest 100, newest first' }),
 })

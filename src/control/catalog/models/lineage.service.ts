@@ -53,12 +53,16 @@ export interface Lineage {
 }
 
 type OriginOf = (caller: Caller, roundId: string) => Promise<TrainingOrigin | null>
-/** Finds a version by its number, or by its texts in plans without a number. */
-type UsesOf = (
-  db: Executor,
-  modelId: string,
-  version: { readonly number: number; readonly texts: readonly string[] },
-) => Promise<VersionUses>
+interface Delivery {
+  /** Finds a version by its number, or by its texts in plans without a number. */
+  usesOf(
+    db: Executor,
+    modelId: string,
+    version: { readonly number: number; readonly texts: readonly string[] },
+  ): Promise<VersionUses>
+  /** Returns the numbers of the versions that plans deliver to devices now, as far as the caller sees these plans. */
+  deliveredOf(caller: Caller, modelId: string): Promise<readonly number[]>
+}
 
 /** Where versions came from and where they run. Later modules know that, and provide it when they are created. */
 export const createLineage = (
@@ -72,16 +76,18 @@ export const createLineage = (
   },
 ) => {
   let originOf: OriginOf = async () => null
-  let usesOf: UsesOf = async () => ({ devices: {}, uses: [] })
+  let delivery: Delivery = { usesOf: async () => ({ devices: {}, uses: [] }), deliveredOf: async () => [] }
 
   return {
     followTraining(response: OriginOf): void {
       originOf = response
     },
 
-    followDelivery(response: UsesOf): void {
-      usesOf = response
+    followDelivery(response: Delivery): void {
+      delivery = response
     },
+
+    deliveredOf: (caller: Caller, modelId: string) => delivery.deliveredOf(caller, modelId),
 
     async of(caller: Caller, modelId: string, reference: string): Promise<Lineage> {
       const { model, version } = await models.findVersion(caller, modelId, reference)
@@ -97,7 +103,7 @@ export const createLineage = (
         aliases: named.flatMap((one) => (one.version === version.version ? one.alias : [])),
         conversions: (await conversions.ofModel(model.id)).filter((one) => one.version === version.version),
         training: roundId === null ? null : await originOf(caller, roundId),
-        runs: isOwn ? await usesOf(database.sql, model.id, { number: version.version, texts }) : null,
+        runs: isOwn ? await delivery.usesOf(database.sql, model.id, { number: version.version, texts }) : null,
       }
     },
   }

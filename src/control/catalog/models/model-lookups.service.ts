@@ -10,6 +10,8 @@ import { type StoredVersion, versionsStore } from './versions.store.ts'
 /** The models that federations let organizations read in addition to their own. */
 export interface SharedModels {
   isSharedWith(db: Executor, modelId: string, orgId: string): Promise<boolean>
+  /** The same; keeps it so until the transaction ends. */
+  keepShared(tx: Executor, modelId: string, orgId: string): Promise<boolean>
   /** Returns the id of a model with this name that is shared with the organization. */
   idByName(db: Executor, name: string, orgId: string): Promise<string | null>
 }
@@ -78,6 +80,10 @@ export const createModelLookups = (context: Context) => {
     /** True if a federation shares the model with the organization. */
     isSharedWith: async (modelId: string, orgId: string): Promise<boolean> =>
       shared !== null && (await shared.isSharedWith(database.sql, modelId, orgId)),
+
+    /** The same; keeps it so until the transaction ends. */
+    keepShared: async (tx: Executor, modelId: string, orgId: string): Promise<boolean> =>
+      shared !== null && (await shared.keepShared(tx, modelId, orgId)),
 
     /** Resolves a request's reference to an own model and a version, which may not be uploaded yet. */
     resolve: (caller: Caller, reference: string, field?: string): Promise<ResolvedVersion> =>

@@ -1,12 +1,18 @@
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import type { LineageService } from './lineage.service.ts'
 import { present, presentNamedVersion } from './models.present.ts'
 import { CreateModelBody, ListModelsQuery, Model, ModelDetail, ModelList, ModelParams } from './models.schema.ts'
 import type { ModelsService } from './models.service.ts'
 import { type VersionStorage, versionsRoutes } from './versions.routes.ts'
 
-export const modelsRoutes = (app: App, models: ModelsService, storage: VersionStorage): void => {
+export const modelsRoutes = (
+  app: App,
+  models: ModelsService,
+  lineage: LineageService,
+  storage: VersionStorage,
+): void => {
   app.post(
     '/api/v1/models',
     {
@@ -67,8 +73,14 @@ export const modelsRoutes = (app: App, models: ModelsService, storage: VersionSt
       config: { access: 'models:read', errors: ['not_found'] } satisfies RouteConfig,
     },
     async (request) => {
-      const found = await models.detail(callerOf(request), request.params.model_id)
-      return { ...present(found), versions: found.versions.map(presentNamedVersion) }
+      const caller = callerOf(request)
+      const found = await models.detail(caller, request.params.model_id)
+      const delivered = await lineage.deliveredOf(caller, found.model.id)
+      return {
+        ...present(found),
+        versions: found.versions.map(presentNamedVersion),
+        delivered_versions: [...delivered],
+      }
     },
   )
 

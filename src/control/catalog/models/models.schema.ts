@@ -96,6 +96,9 @@ export const ListedVersion = Part('ListedVersion', 'A version of a model in a li
 export const ModelDetail = Body('ModelDetail', 'A model with its versions', examples.modelDetail, {
   ...modelFields,
   versions: Type.Array(ListedVersion),
+  delivered_versions: Type.Array(Type.Integer({ minimum: 1 }), {
+    description: 'Numbers of the versions that rollouts, deployments, and experiments deliver to devices now',
+  }),
 })
 
 export const ListModelsQuery = Type.Object({

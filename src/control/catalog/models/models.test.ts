@@ -50,6 +50,7 @@ describe('the catalog', () => {
     expect((await world.request('GET', '/api/v1/models/digits', { key })).body).toEqual({
       ...(response.body as object),
       versions: [],
+      delivered_versions: [],
     })
     expect((await world.request('POST', '/api/v1/models', { key, body: { name: 'digits' } })).status).toBe(409)
   })

@@ -1,3 +1,4 @@
+import { type Caller, sees } from '../../../domain/access.ts'
 import {
   type AssignedDevice,
   type Assignment,
@@ -19,7 +20,6 @@ import {
 import type { Executor } from '../../../platform/db/open.ts'
 import type { Context } from '../../context.ts'
 import type { PlanChange } from '../../events.ts'
-import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
 import { createGroupMembers } from './group-members.report.ts'
 import { type PlansReport, plansReport } from './plans.report.ts'
 import { type PlanEvent, plansStore } from './plans.store.ts'
@@ -48,13 +48,11 @@ export const createDeliveryPlans = (
   {
     sources,
     unboundReachAll,
-    heartbeats,
     changed,
   }: {
     readonly sources: readonly PlanSource[]
     /** Whether plans without an organization reach the devices of every organization. */
     readonly unboundReachAll: boolean
-    readonly heartbeats: Pick<HeartbeatsService, 'contribute'>
     /** Called when assignments may have changed. */
     readonly changed: () => void
   },
@@ -63,6 +61,7 @@ export const createDeliveryPlans = (
   let index: AssignmentIndex = { ofOrg: new Map(), ofOthers: new Map() }
   let inForce: ReadonlyMap<string, Plan> = new Map()
   let ofModel: ReadonlyMap<string, readonly Plan[]> = new Map()
+  let offered: ReadonlyMap<string, Offer> = new Map()
   const membersOf = createGroupMembers()
 
   const load = async (): Promise<void> => {
@@ -80,6 +79,7 @@ export const createDeliveryPlans = (
     index = indexAssignments({ plans, offers, groups, unboundReachAll })
     inForce = new Map(plans.map((plan) => [plan.id, plan]))
     ofModel = byModel(plans)
+    offered = offers
     loadedRevision = revision
     changed()
   }
@@ -114,11 +114,7 @@ export const createDeliveryPlans = (
   })
   events.afterCommit('group.changed', catchUp)
 
-  /** Returns the device's assignments from the plans in this process's memory, without a query. */
-  const assignmentsTo = (device: AssignedDevice): readonly Assignment[] => assignmentsOf(index, device)
-  heartbeats.contribute({ assignmentsOf: assignmentsTo })
-
-  const announce = (tx: Executor, change: PlanChange): Promise<void> => events.publish(tx, 'plan.changed', change)
+  const planChanged = (tx: Executor, change: PlanChange): Promise<void> => events.publish(tx, 'plan.changed', change)
 
   const offerOf = async (target: Target, db: Executor = database.sql): Promise<Offer | null> =>
     target.modelId === null ? null : ((await plansReport.offers(db, [target])).get(targetKey(target)) ?? null)
@@ -126,7 +122,8 @@ export const createDeliveryPlans = (
   return {
     refresh,
 
-    assignmentsOf: assignmentsTo,
+    /** Returns the device's assignments from the plans in this process's memory, without a query. */
+    assignmentsOf: (device: AssignedDevice): readonly Assignment[] => assignmentsOf(index, device),
 
     /** Returns what this plan assigns to the device; null if it is not in force, or another one takes precedence. */
     assignmentBy(planId: string, device: AssignedDevice): Assignment | null {
@@ -150,6 +147,16 @@ export const createDeliveryPlans = (
     /** Returns the completed plans that have replaced an experiment's variants of a model. */
     replacing: (experiment: Parameters<typeof plansReplacing>[1]) =>
       plansReplacing(ofModel.get(experiment.modelId) ?? [], experiment),
+
+    /** Returns the numbers of the model's versions that plans in force deliver, of plans that the caller sees. */
+    async deliveredOf(caller: Caller, modelId: string): Promise<readonly number[]> {
+      await refresh()
+      const targets = (ofModel.get(modelId) ?? []).filter(({ orgId }) => sees(caller, orgId)).flatMap(targetsOf)
+      const versions = targets.flatMap((target) =>
+        target.modelId === modelId ? (offered.get(targetKey(target))?.versionNumber ?? []) : [],
+      )
+      return [...new Set(versions)].sort((a, b) => a - b)
+    },
 
     /** True if a running experiment gives devices versions of this model. */
     tests: (modelId: string): boolean => ofModel.get(modelId)?.some(({ kind }) => kind === 'experiment') ?? false,
@@ -179,10 +186,10 @@ export const createDeliveryPlans = (
     async record(tx: Executor, plan: Pick<PlanChange, 'kind' | 'id' | 'orgId'>, event: PlanEvent): Promise<void> {
       await plansStore.addEvent(tx, plan.id, event)
       const { kind, id, orgId } = plan
-      await announce(tx, { kind, id, orgId, status: event.status, percentage: event.percentage })
+      await planChanged(tx, { kind, id, orgId, status: event.status, percentage: event.percentage })
     },
 
-    announce,
+    planChanged,
 
     /** Oldest first. */
     history: (planId: string, page: { limit: number; offset: number }) => plansStore.events(database.sql, planId, page),

@@ -92,7 +92,6 @@ describe('delivery plans', () => {
         {
           sources: [{ load: async () => load() }],
           unboundReachAll: true,
-          heartbeats: { contribute: () => {} },
           changed,
         },
       )

@@ -6,6 +6,13 @@ import { examples } from '../delivery.examples.ts'
 
 export const PageQuery = Type.Object(Page({ max: 1000, default: 100 }))
 
+export const EndedSince = Type.Optional(
+  Type.String({ format: 'date-time', description: 'Only those that ended at or after this time' }),
+)
+
+/** What `withdrawn` means in the states and counts of devices. */
+export const WITHDRAWN = 'withdrawn: it had not failed when the plan ended, and returns to its previous version'
+
 export const ReasonBody = Body('Reason', 'A reason, stored in the history', examples.reason, {
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000, description: 'Free text' })),
 })

@@ -66,9 +66,7 @@ export const createDeploymentMoves = (context: Context, { plans, approvals }: De
   }
 
   /** The deadline for reports in a phase that begins now. */
-  const renewedDeadline = async (tx: Executor, locked: StoredDeployment) => ({
-    deadlineAt: deadlineOfNextPhase(locked.deadlineAt, await deploymentsStore.phaseStartedAt(tx, locked), now()),
-  })
+  const renewedDeadline = (locked: StoredDeployment) => ({ deadlineAt: deadlineOfNextPhase(locked, now()) })
 
   /** Activates this percentage of its targets, after `check`. */
   const activate = async (
@@ -95,7 +93,7 @@ export const createDeploymentMoves = (context: Context, { plans, approvals }: De
     if (activated >= activatedCountAt(percentage, targetCount)) return false
     const counts = await activate(tx, id, percentage)
     if (counts.activatedCount <= activated) return false
-    await move(tx, bump, deployment, 'replace', { ...counts, ...(await renewedDeadline(tx, deployment)) }, null)
+    await move(tx, bump, deployment, 'replace', { ...counts, ...renewedDeadline(deployment) }, null)
     return true
   }
 
@@ -110,9 +108,7 @@ export const createDeploymentMoves = (context: Context, { plans, approvals }: De
         const due = dueEvent({ ...deployment, switched: deployment.switchedAt !== null }, reported, now())
         if (due === null) return
         const change =
-          due.event === 'switch'
-            ? { switchedAt: now(), ...(await renewedDeadline(tx, deployment)) }
-            : { reason: due.reason }
+          due.event === 'switch' ? { switchedAt: now(), ...renewedDeadline(deployment) } : { reason: due.reason }
         await move(tx, bump, deployment, due.event, change, null)
       }),
     )
@@ -158,6 +154,8 @@ export const createDeploymentMoves = (context: Context, { plans, approvals }: De
         await attempt(id, { deployment_id: id }, () => attend(id))
     },
 
+    resetTimesAhead: (): Promise<void> => deploymentsStore.resetTimesAhead(database.sql, now()),
+
     /** Called after reports of devices. */
     reported: attend,
 
@@ -175,9 +173,8 @@ export const createDeploymentMoves = (context: Context, { plans, approvals }: De
         if (percentage <= locked.percentage) {
           throw conflict(`The deployment is already at ${locked.percentage}%: promote it to a higher percentage.`)
         }
-        const deadline = await renewedDeadline(tx, locked)
         const activated = await activate(tx, id, percentage, (devices) => requireEffect(plans, locked, devices))
-        const change = { percentage, ...activated, ...deadline }
+        const change = { percentage, ...activated, ...renewedDeadline(locked) }
         return move(tx, bump, locked, 'promote', change, actorOf(caller))
       })
     },

@@ -110,6 +110,7 @@ export const createDeploymentStarts = (context: Context, parts: DeploymentParts)
       reason: null,
       switchedAt: null,
       deadlineAt: new Date(now().getTime() + wanted.deadlineSeconds * 1000),
+      phaseSeconds: wanted.deadlineSeconds,
       startedRevision: null,
       createdAt: now(),
       endedAt: null,

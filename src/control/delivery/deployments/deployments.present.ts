@@ -1,4 +1,6 @@
 import { type Caller, holds } from '../../../domain/access.ts'
+import { type DeviceState, withdrawnState } from '../../../domain/delivery-plan.ts'
+import { type DeploymentStatus, isWithdrawn } from '../../../domain/deployment.ts'
 import type { Platform } from '../../../domain/device.ts'
 import type { DeploymentsService, StoredDeployment, TargetDevice, TargetSelector } from './deployments.service.ts'
 
@@ -36,13 +38,22 @@ export const present = (deployment: StoredDeployment) => ({
   ended_at: deployment.endedAt?.toISOString() ?? null,
 })
 
-export const presentTarget = ({ deviceId, activated, report, reportedAt }: TargetDevice) => ({
-  device_id: deviceId,
-  activated,
-  state: report?.state ?? (activated ? ('assigned' as const) : ('waiting' as const)),
-  version: report?.version ?? null,
-  reason: report?.reason ?? null,
-  reported_at: reportedAt?.toISOString() ?? null,
+const stateOf = (
+  { activated, report }: TargetDevice,
+  status: DeploymentStatus,
+): DeviceState | 'waiting' | 'assigned' => {
+  if (!activated) return 'waiting'
+  if (isWithdrawn(status)) return report === null ? 'withdrawn' : withdrawnState(report.state)
+  return report?.state ?? 'assigned'
+}
+
+export const presentTarget = (device: TargetDevice, { status }: Pick<StoredDeployment, 'status'>) => ({
+  device_id: device.deviceId,
+  activated: device.activated,
+  state: stateOf(device, status),
+  version: device.report?.version ?? null,
+  reason: device.report?.reason ?? null,
+  reported_at: device.reportedAt?.toISOString() ?? null,
 })
 
 export const presentPrepared = (

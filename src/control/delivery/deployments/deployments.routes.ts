@@ -3,7 +3,7 @@ import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { optionalBody } from '../../../platform/http/validation.ts'
 import type { Static } from '../../../platform/http/wire.schema.ts'
-import { presentHistory } from '../assignments/plans.present.ts'
+import { presentHistory, timeOf } from '../assignments/plans.present.ts'
 import { PageQuery, ReasonBody } from '../assignments/plans.schema.ts'
 import { present, presentExecuted, presentPrepared, presentTarget, targetSelectorOf } from './deployments.present.ts'
 import {
@@ -32,7 +32,7 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
 
   const presentDetail = async (deployment: StoredDeployment) => ({
     ...present(deployment),
-    devices: { ...(await deployments.counts(deployment.id)).counts },
+    devices: { ...(await deployments.counts(deployment)) },
   })
 
   app.post(
@@ -95,8 +95,9 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
       config: { access: 'models:read' } satisfies RouteConfig,
     },
     async (request) => {
-      const { limit, offset, model_name } = request.query
-      const found = await deployments.list(callerOf(request), model_name, { limit, offset })
+      const { limit, offset, model_name: modelName, status, ended_since } = request.query
+      const filter = { modelName, status, endedSince: timeOf(ended_since) }
+      const found = await deployments.list(callerOf(request), filter, { limit, offset })
       return { deployments: found.deployments.map(present), total: found.total, limit, offset }
     },
   )
@@ -145,7 +146,7 @@ const progressRoutes = (
       const page = { limit, offset }
       const found = await deployments.targets(callerOf(request), request.params.deployment_id, page)
       return {
-        devices: found.devices.map(presentTarget),
+        devices: found.devices.map((device) => presentTarget(device, found.deployment)),
         total: found.total,
         ...page,
       }

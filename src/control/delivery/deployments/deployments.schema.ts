@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { REPORT_STATES } from '../../../domain/delivery-plan.ts'
+import { DEVICE_STATES } from '../../../domain/delivery-plan.ts'
 import { DEPLOYMENT_STATUSES, STRATEGIES } from '../../../domain/deployment.ts'
 import { PLATFORMS } from '../../../domain/device.ts'
 import {
@@ -15,7 +15,7 @@ import {
   Timestamp,
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
-import { historyFields } from '../assignments/plans.schema.ts'
+import { EndedSince, historyFields, WITHDRAWN } from '../assignments/plans.schema.ts'
 import { examples } from '../delivery.examples.ts'
 
 const MAX_DEVICES = 10_000
@@ -123,7 +123,9 @@ export const DeploymentList = Body('DeploymentList', 'A page of deployments', ex
 
 export const Deployment = Body('Deployment', 'A deployment with the states of its devices', examples.deployment, {
   ...deploymentFields,
-  devices: Type.Record(Type.String(), Count, { description: 'How many activated devices are in each state' }),
+  devices: Type.Record(Type.String(), Count, {
+    description: `How many activated devices are in each state; of a failed or rolled-back deployment, ${WITHDRAWN}`,
+  }),
 })
 
 const DeploymentId = Parameter('DeploymentId', Type.String({ description: 'Id of a deployment' }))
@@ -131,6 +133,8 @@ export const DeploymentParams = Type.Object({ deployment_id: DeploymentId })
 export const ListQuery = Type.Object({
   ...Page({ max: 1000, default: 100 }),
   model_name: Type.Optional(Type.String({ maxLength: 255 })),
+  status: Type.Optional(OneOf(DEPLOYMENT_STATUSES, { description: 'Only deployments in this state' })),
+  ended_since: EndedSince,
 })
 export const PromoteBody = Body('Promotion', 'The new percentage of targets to activate', examples.promotion, {
   rollout_percentage: Type.Integer({ minimum: 1, maximum: 100, description: 'Higher than the current percentage' }),
@@ -144,8 +148,8 @@ export const DeploymentDevices = Body(
       Part('DeploymentDevice', 'A target and what it reported', {
         device_id: Type.String(),
         activated: Type.Boolean(),
-        state: OneOf(['waiting', 'assigned', ...REPORT_STATES], {
-          description: 'waiting: not activated yet; assigned: activated, with no report yet',
+        state: OneOf(['waiting', 'assigned', ...DEVICE_STATES], {
+          description: `waiting: not activated yet; assigned: activated, with no report yet; ${WITHDRAWN}`,
         }),
         version: Nullable(Type.String()),
         reason: Nullable(Type.String()),

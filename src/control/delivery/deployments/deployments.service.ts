@@ -1,11 +1,12 @@
 import { actorOf, type Caller } from '../../../domain/access.ts'
-import type { Reported } from '../../../domain/deployment.ts'
+import { withdrawnCounts } from '../../../domain/delivery-plan.ts'
+import { isWithdrawn } from '../../../domain/deployment.ts'
 import { conflict } from '../../../domain/errors.ts'
 import type { Context } from '../../context.ts'
 import { runDue } from '../../module.ts'
 import { createDeploymentMoves, type DeploymentMoves } from './deployment-moves.service.ts'
 import { createDeploymentStarts, type DeploymentParts, type Waiting } from './deployment-starts.service.ts'
-import { deploymentsStore } from './deployments.store.ts'
+import { type DeploymentFilter, deploymentsStore, type StoredDeployment } from './deployments.store.ts'
 import { targetsReport } from './targets.report.ts'
 
 export type { TargetSelector } from './deployment-targets.service.ts'
@@ -31,7 +32,7 @@ const handleApprovals = (
         if (locked === null) throw conflict('The deployment was deleted.')
         const activated = await activate(tx, id, locked.percentage)
         if (activated.targetCount === 0) throw conflict('None of its devices exists anymore.')
-        const change = { ...activated, versionNumber: version, ...(await renewedDeadline(tx, locked)) }
+        const change = { ...activated, versionNumber: version, ...renewedDeadline(locked) }
         await move(tx, bump, locked, 'approve', change, actorOf(requester))
       })
     },
@@ -59,17 +60,20 @@ export const createDeploymentsService = (context: Context, parts: DeploymentPart
     ...createDeploymentStarts(context, parts),
     ...moves,
 
-    async list(caller: Caller, modelName: string | undefined, page: { limit: number; offset: number }) {
+    async list({ orgId }: Caller, wanted: Omit<DeploymentFilter, 'orgId'>, page: { limit: number; offset: number }) {
       await runDue(approvals.expire)
-      return deploymentsStore.list(database.sql, { orgId: caller.orgId, modelName }, page)
+      return deploymentsStore.list(database.sql, { ...wanted, orgId }, page)
     },
 
-    counts: async (id: string): Promise<Reported & { readonly counts: Readonly<Record<string, number>> }> =>
-      deploymentsStore.reported(database.sql, id),
+    /** The number of activated devices in each state. */
+    async counts({ id, status }: StoredDeployment): Promise<Readonly<Record<string, number>>> {
+      const { counts } = await deploymentsStore.reported(database.sql, id)
+      return isWithdrawn(status) ? withdrawnCounts(counts) : counts
+    },
 
     async targets(caller: Caller, id: string, page: { limit: number; offset: number }) {
-      await get(caller, id)
-      return targetsReport.list(database.sql, id, page)
+      const deployment = await get(caller, id)
+      return { deployment, ...(await targetsReport.list(database.sql, id, page)) }
     },
 
     async history(caller: Caller, id: string, page: { limit: number; offset: number }) {

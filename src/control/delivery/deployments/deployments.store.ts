@@ -1,7 +1,8 @@
 import { type Selectable, sql } from 'kysely'
-import { type DeploymentStatus, PHASE_EVENTS, type Reported, type Strategy } from '../../../domain/deployment.ts'
+import { type DeploymentStatus, MIN_PHASE_SECONDS, type Reported, type Strategy } from '../../../domain/deployment.ts'
 import { conflict } from '../../../domain/errors.ts'
 import type { DeploymentRow } from '../../../platform/db/delivery-rows.ts'
+import { latestTrusted } from '../../../platform/db/moments.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { isUniqueViolation } from '../../../platform/db/violations.ts'
 
@@ -22,9 +23,19 @@ export interface StoredDeployment {
   readonly reason: string | null
   readonly switchedAt: Date | null
   readonly deadlineAt: Date | null
+  readonly phaseSeconds: number | null
   readonly startedRevision: number | null
   readonly createdAt: Date
   readonly endedAt: Date | null
+}
+
+/** Fields that are undefined match everything. */
+export interface DeploymentFilter {
+  /** Null: of all organizations. */
+  readonly orgId: string | null
+  readonly modelName: string | undefined
+  readonly status: DeploymentStatus | undefined
+  readonly endedSince: Date | undefined
 }
 
 /** Deployments, their target devices, and counts of what these reported. */
@@ -40,6 +51,7 @@ export const deploymentsStore = {
         model_id: deployment.modelId,
         strategy: deployment.strategy,
         target_count: deployment.targetCount,
+        phase_seconds: deployment.phaseSeconds,
         created_at: deployment.createdAt,
         ...stateColumns(deployment),
       })
@@ -75,29 +87,26 @@ export const deploymentsStore = {
     return rows.map((row) => row.id)
   },
 
-  /** Returns when the last phase before the deadline began: earlier versions did not move the deadline with each phase. */
-  async phaseStartedAt(tx: Executor, { id, deadlineAt, createdAt }: StoredDeployment): Promise<Date> {
-    const row = await tx
-      .selectFrom('plan_events')
-      .select('at')
-      .where('plan_id', '=', id)
-      .where('event', 'in', PHASE_EVENTS)
-      .where('at', '<', deadlineAt)
-      .orderBy('ordinal', 'desc')
-      .limit(1)
-      .executeTakeFirst()
-    return row?.at ?? createdAt
+  /** Has deployments whose phase began while the clock was ahead begin it now. */
+  async resetTimesAhead(db: Executor, now: Date): Promise<void> {
+    const phase = sql`greatest(phase_seconds, ${MIN_PHASE_SECONDS}) * interval '1 second'`
+    await sql`
+      update deployments set deadline_at = ${now}::timestamptz + ${phase}
+      where status = 'started' and deadline_at > ${latestTrusted(now)} + ${phase}`.execute(db)
   },
 
-  /** Newest first; of all organizations if `orgId` is null. */
+  /** Newest first. */
   async list(
     db: Executor,
-    filter: { readonly orgId: string | null; readonly modelName: string | undefined },
+    filter: DeploymentFilter,
     page: { limit: number; offset: number },
   ): Promise<{ deployments: StoredDeployment[]; total: number }> {
-    const where = sql`${ofOrg(filter.orgId)} and ${
-      filter.modelName === undefined ? sql`true` : sql`model_name = ${filter.modelName}`
-    }`
+    const { orgId, modelName, status, endedSince } = filter
+    const conditions = [ofOrg(orgId)]
+    if (modelName !== undefined) conditions.push(sql`model_name = ${modelName}`)
+    if (status !== undefined) conditions.push(sql`status = ${status}`)
+    if (endedSince !== undefined) conditions.push(sql`ended_at >= ${endedSince}`)
+    const where = sql.join(conditions, sql` and `)
     const { rows } = await sql<Selectable<DeploymentRow>>`
       select * from deployments where ${where} order by ordinal desc limit ${page.limit} offset ${page.offset}`.execute(
       db,
@@ -171,6 +180,7 @@ const fromRow = (row: Selectable<DeploymentRow>): StoredDeployment => ({
   reason: row.reason,
   switchedAt: row.switched_at,
   deadlineAt: row.deadline_at,
+  phaseSeconds: row.phase_seconds,
   startedRevision: row.started_revision,
   createdAt: row.created_at,
   endedAt: row.ended_at,

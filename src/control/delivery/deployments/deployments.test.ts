@@ -197,11 +197,24 @@ describe('a deployment', () => {
     const devices = fleet.map(({ deviceId }) => deviceId)
     const first = await execute(world, key, { devices, model_version: '1.0.0' })
     const second = await execute(world, key, { devices })
-    for (const device of fleet.slice(0, 3)) await report(world, device, second, 'failed', 'no space left')
+    await report(world, fleet[0]!, second, 'active')
+    for (const device of fleet.slice(1, 3)) await report(world, device, second, 'failed', 'no space left')
     expect(await get(world, key, second)).toMatchObject({
       status: 'failed',
-      reason: '3 of 3 reporting devices failed (at most 5% may). Most often: no space left',
+      reason: '2 of 3 reporting devices failed (at most 5% may). Most often: no space left',
+      devices: { assigned: 0, downloading: 0, verifying: 0, ready: 0, active: 0, failed: 2, withdrawn: 2 },
     })
+    const listed = (await world.request('GET', `/api/v1/deployments/${second}/devices`, { key })).body
+    const states = ['withdrawn', 'failed', 'failed', 'withdrawn']
+    expect(listed).toMatchObject({ devices: states.map((state) => ({ state })) })
+    const list = async (query: string) => {
+      const { body } = await world.request('GET', `/api/v1/deployments?${query}`, { key })
+      const { deployments, total } = body as { deployments: { deployment_id: string }[]; total: number }
+      return [total, deployments.map(({ deployment_id }) => deployment_id)]
+    }
+    expect(await list('status=started')).toEqual([1, [first]])
+    expect(await list('status=failed&ended_since=2026-01-01T00:00:00Z')).toEqual([1, [second]])
+    expect(await list('ended_since=2026-01-01T00:00:01Z')).toEqual([0, []])
     for (const device of fleet) {
       expect(await assignmentsOf(world, device)).toEqual([{ plan_id: first, version: '1.0.0', activate: true }])
     }

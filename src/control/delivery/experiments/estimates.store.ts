@@ -4,7 +4,7 @@ import { meanOf, squaredDeviationsOf } from '../../../platform/db/moments.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
 /** A running experiment and its last point, which is 0 before the first. */
-export interface OpenCurve {
+interface OpenCurve {
   readonly experimentId: string
   readonly primaryMetric: string
   readonly startedAt: Date

@@ -118,7 +118,7 @@ export const createExperimentsService = (
       await database.transaction(async (tx) => {
         await experimentsStore.insert(tx, experiment)
         auditNote({ kind: 'experiment', ...experiment, after: requested })
-        await plans.announce(tx, changeOf(experiment))
+        await plans.planChanged(tx, changeOf(experiment))
       })
       return experiment
     },
@@ -141,7 +141,7 @@ export const createExperimentsService = (
         const revision = await bump()
         const changed = event === 'start' ? { ...moved, startedRevision: revision } : moved
         await experimentsStore.update(tx, changed)
-        await plans.announce(tx, changeOf(changed))
+        await plans.planChanged(tx, changeOf(changed))
         auditNote({ kind: 'experiment', ...changed, before: auditedOf(locked), after: auditedOf(changed) })
         return changed
       })

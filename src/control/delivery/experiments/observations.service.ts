@@ -12,7 +12,7 @@ import { createPlacements, type PlacementParts } from './placements.service.ts'
 
 type Metrics = Readonly<Record<string, number | null>>
 
-export interface Observation {
+interface Observation {
   /** The user-chosen id. */
   readonly deviceId: string
   /** Within the range of reported numbers; null values are ignored. */

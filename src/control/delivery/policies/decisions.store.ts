@@ -8,7 +8,7 @@ import { policyFrom, type StoredPolicy } from './policies.store.ts'
 
 export type DecisionStatus = 'observing' | 'promoted' | 'rolled_back'
 
-export interface DecisionRecord {
+interface DecisionRecord {
   readonly roundNumber: number
   readonly aggregateModelId: string
   /** The rollout to all devices, which may be the canary's own; null unless promoted. */

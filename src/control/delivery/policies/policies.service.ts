@@ -15,7 +15,7 @@ export type { FinishedRound } from './canaries.service.ts'
 export type { StoredDecision } from './decisions.store.ts'
 export type { StoredPolicy } from './policies.store.ts'
 
-export interface PolicyRequest extends Omit<PolicySettings, 'canaryGroupId'> {
+interface PolicyRequest extends Omit<PolicySettings, 'canaryGroupId'> {
   readonly enabled: boolean
   /** Id or name. */
   readonly canaryGroup: string | undefined

@@ -14,7 +14,7 @@ export const announcePolicy = (
   tx: Executor,
   { id, orgId, modelId }: StoredPolicy,
   status: string,
-): Promise<void> => plans.announce(tx, { kind: 'policy', id, orgId, modelId, status })
+): Promise<void> => plans.planChanged(tx, { kind: 'policy', id, orgId, modelId, status })
 
 /** True if an operator has completed the rollout on all devices. */
 const hasReachedAll = ({ status, percentage, groupId }: StoredRollout): boolean =>

@@ -20,7 +20,7 @@ describe('an operator', () => {
       world.request('PUT', path(rollout, '/percentage'), { key, body: { percentage } })
     expect((await set(55)).body).toMatchObject({ status: 'active', percentage: 55 })
     expect((await set(5)).body).toMatchObject({ status: 'active', percentage: 5 })
-    expect((await set(100)).body).toMatchObject({ status: 'completed', percentage: 100 })
+    expect((await set(100)).body).toMatchObject({ status: 'completed', percentage: 100, ended_by: 'user' })
     expect(await runs(world, fleet[0]!)).toEqual(['2.0.0'])
     expect((await applyAction(world, key, rollout, 'rollback')).body).toMatchObject({ status: 'rolled_back' })
     expect(await runs(world, fleet[0]!)).toEqual([])

@@ -1,13 +1,15 @@
 import type { FastifyRequest } from 'fastify'
+import { withdrawnState } from '../../../domain/delivery-plan.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { optionalBody } from '../../../platform/http/validation.ts'
 import type { Static } from '../../../platform/http/wire.schema.ts'
+import type { AffectedDevice } from '../assignments/assignments.service.ts'
 import { presentHistory } from '../assignments/plans.present.ts'
 import { PageQuery, ReasonBody } from '../assignments/plans.schema.ts'
 import { AffectedDevices, PercentageBody, Rollout, RolloutHistory, RolloutParams } from './rollouts.schema.ts'
-import type { RolloutDetail, RolloutsService } from './rollouts.service.ts'
+import type { RolloutDetail, RolloutsService, StoredRollout } from './rollouts.service.ts'
 
 const STARTING =
   'Where the organization requires approval, the rollout stays pending until another admin approves; `warnings` names the approval.'
@@ -82,6 +84,18 @@ export const actionRoutes = (
   )
 }
 
+const presentDevice = ({ deviceId, report, assigned }: AffectedDevice, { status }: Pick<StoredRollout, 'status'>) => {
+  const state = report?.state ?? ('assigned' as const)
+  return {
+    device_id: deviceId,
+    state: status === 'rolled_back' && state !== 'assigned' ? withdrawnState(state) : state,
+    version: report?.version ?? null,
+    reason: report?.reason ?? null,
+    reported_at: report?.reportedAt.toISOString() ?? null,
+    current: assigned,
+  }
+}
+
 /** Routes for a rollout's history, and for the devices that it reached. */
 export const historyRoutes = (app: App, rollouts: RolloutsService): void => {
   app.get(
@@ -122,14 +136,7 @@ export const historyRoutes = (app: App, rollouts: RolloutsService): void => {
       const { limit, offset } = request.query
       const found = await rollouts.affected(callerOf(request), model_id, rollout_id, { limit, offset })
       return {
-        devices: found.devices.map(({ deviceId, report, assigned }) => ({
-          device_id: deviceId,
-          state: report?.state ?? ('assigned' as const),
-          version: report?.version ?? null,
-          reason: report?.reason ?? null,
-          reported_at: report?.reportedAt.toISOString() ?? null,
-          current: assigned,
-        })),
+        devices: found.devices.map((device) => presentDevice(device, found.rollout)),
         states: found.states,
         total: found.total,
         limit,

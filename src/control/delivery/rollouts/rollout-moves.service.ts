@@ -65,6 +65,7 @@ export const createRolloutMoves = (
       const detail = {
         ...(reason === undefined ? {} : { reason }),
         ...(percentage === undefined ? {} : { percentage }),
+        by: actor === null ? ('service' as const) : ('user' as const),
       }
       rollout = { ...rollout, ...transition(rollout, event, now(), detail), updatedAt: now() }
       await plans.record(

@@ -27,7 +27,7 @@ export interface NewRollout extends RolloutRequest {
   readonly group: string | undefined
 }
 
-export interface RolloutStart extends RolloutRequest {
+interface RolloutStart extends RolloutRequest {
   /** Null until the version is uploaded. */
   readonly versionNumber: number | null
   readonly groupId: string | null
@@ -136,6 +136,7 @@ export const createRolloutStarts = (
       createdAt: now(),
       startedAt: null,
       endedAt: null,
+      endedBy: null,
       updatedAt: now(),
     }
     await rolloutsStore.insert(tx, pending)

@@ -42,6 +42,7 @@ export const present = (rollout: StoredRollout) => ({
   created_at: rollout.createdAt.toISOString(),
   started_at: rollout.startedAt?.toISOString() ?? null,
   ended_at: rollout.endedAt?.toISOString() ?? null,
+  ended_by: rollout.endedBy,
   updated_at: rollout.updatedAt.toISOString(),
 })
 

@@ -1,9 +1,11 @@
+import { withdrawnCounts } from '../../../domain/delivery-plan.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import type { Static } from '../../../platform/http/wire.schema.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
 import type { AssignmentsService } from '../assignments/assignments.service.ts'
+import { timeOf } from '../assignments/plans.present.ts'
 import { PageQuery } from '../assignments/plans.schema.ts'
 import { actionRoutes, historyRoutes } from './rollout-actions.routes.ts'
 import { present, presentHealth, presentPreview, stepsOf } from './rollouts.present.ts'
@@ -61,8 +63,9 @@ export const rolloutsRoutes = (
       config: { access: 'models:read' } satisfies RouteConfig,
     },
     async (request) => {
-      const { limit, offset, status } = request.query
-      const found = await rollouts.listAll(callerOf(request), status, { limit, offset })
+      const { limit, offset, status, ended_by: endedBy, ended_since } = request.query
+      const filter = { status, endedBy, endedSince: timeOf(ended_since) }
+      const found = await rollouts.listAll(callerOf(request), filter, { limit, offset })
       const list = found.rollouts.map(({ rollout, model }) => ({
         ...present(rollout),
         model_name: model?.name ?? model?.roundName ?? null,
@@ -130,10 +133,11 @@ export const rolloutsRoutes = (
 
   const presentDetail = async ({ rollout, model }: RolloutDetail) => {
     const approvalId = await rollouts.approvalOf(rollout)
+    const reports = await assignments.counts(rollout.id)
     return {
       ...present(rollout),
       model_name: model.name ?? model.roundName,
-      reports: await assignments.counts(rollout.id),
+      reports: rollout.status === 'rolled_back' ? withdrawnCounts(reports) : reports,
       health: presentHealth(rollout, await assignments.counts(rollout.id, rollout.healthSince)),
       failures: [...(await assignments.failureReasons(rollout.id, MAX_REASONS))],
       ...(approvalId !== null && { approval_id: approvalId }),

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { REPORT_STATES } from '../../../domain/delivery-plan.ts'
+import { DEVICE_STATES } from '../../../domain/delivery-plan.ts'
+import { ROLLOUT_ENDED_BY } from '../../../domain/rollout.ts'
 import {
   Body,
   Count,
@@ -14,7 +15,7 @@ import {
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
 import { ModelParams } from '../../catalog/models/models.schema.ts'
-import { historyFields } from '../assignments/plans.schema.ts'
+import { EndedSince, historyFields, WITHDRAWN } from '../assignments/plans.schema.ts'
 import { examples } from '../delivery.examples.ts'
 
 const Percentage = Type.Integer({ minimum: 0, maximum: 100 })
@@ -72,6 +73,12 @@ const rolloutFields = {
   created_at: Timestamp,
   started_at: Nullable(Timestamp),
   ended_at: Nullable(Timestamp),
+  ended_by: Nullable(
+    OneOf(ROLLOUT_ENDED_BY, {
+      description:
+        'user: a person or key completed it or rolled it back; service: its steps, its health, or a policy did, as `reason` says',
+    }),
+  ),
   updated_at: Timestamp,
 }
 
@@ -87,6 +94,8 @@ export const RolloutPage = Body('RolloutList', 'A page of rollouts', examples.ro
 export const AllRolloutsQuery = Type.Object({
   ...Page({ max: 1000, default: 100 }),
   status: Type.Optional(OneOf(STATUSES, { description: 'Only rollouts in this state' })),
+  ended_by: Type.Optional(OneOf(ROLLOUT_ENDED_BY, { description: 'Only rollouts that a user or the service ended' })),
+  ended_since: EndedSince,
 })
 export const AllRollouts = Body('AllRollouts', 'A page of the rollouts of all models', examples.allRollouts, {
   rollouts: Type.Array(
@@ -115,8 +124,15 @@ export const Rollout = Body('Rollout', 'A rollout with what its devices reported
   ...rolloutFields,
   model_name: Nullable(Type.String()),
   reports: Type.Object(
-    { downloading: Count, verifying: Count, ready: Count, active: Count, failed: Count },
-    { description: 'How many devices last reported each state' },
+    {
+      downloading: Count,
+      verifying: Count,
+      ready: Count,
+      active: Count,
+      failed: Count,
+      withdrawn: Type.Optional(Count),
+    },
+    { description: `How many devices last reported each state; of a rolled-back rollout, ${WITHDRAWN}` },
   ),
   health: RolloutHealth,
   failures: Type.Array(FailureReason, { description: 'The ten most frequent failure reasons' }),
@@ -155,7 +171,7 @@ export const AffectedDevices = Body('RolloutDeviceList', "A page of a rollout's 
   devices: Type.Array(
     Part('RolloutDevice', 'A device of a rollout and what it reported', {
       device_id: Type.String(),
-      state: OneOf(['assigned', ...REPORT_STATES], { description: 'assigned: no report yet' }),
+      state: OneOf(['assigned', ...DEVICE_STATES], { description: `assigned: no report yet; ${WITHDRAWN}` }),
       version: Nullable(Type.String()),
       reason: Nullable(Type.String()),
       reported_at: Nullable(Timestamp),

@@ -1,7 +1,7 @@
 import { actorOf, type Caller } from '../../../domain/access.ts'
 import { conflict, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
-import { ROLLOUT_TRANSITIONS, type RolloutStatus } from '../../../domain/rollout.ts'
+import { ROLLOUT_TRANSITIONS } from '../../../domain/rollout.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { Approvals } from '../../access/approvals/approvals.service.ts'
 import type { SettingsService } from '../../access/settings/settings.service.ts'
@@ -16,7 +16,7 @@ import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.
 import { createRolloutApprovals } from './rollout-approvals.service.ts'
 import { auditedOf, type Change, createRolloutMoves } from './rollout-moves.service.ts'
 import { createRolloutStarts } from './rollout-starts.service.ts'
-import { rolloutsStore, type StoredRollout } from './rollouts.store.ts'
+import { type RolloutFilter, rolloutsStore, type StoredRollout } from './rollouts.store.ts'
 
 export type { NewRollout } from './rollout-starts.service.ts'
 export type { StoredRollout } from './rollouts.store.ts'
@@ -160,10 +160,9 @@ export const createRolloutsService = (
     },
 
     /** Lists the rollouts of every model that the caller sees, each with its model, which is null if it was deleted. */
-    async listAll(caller: Caller, status: RolloutStatus | undefined, page: { limit: number; offset: number }) {
+    async listAll({ orgId }: Caller, wanted: Omit<RolloutFilter, 'orgId'>, page: { limit: number; offset: number }) {
       await runDue(tick)
-      const { orgId } = caller
-      const filter = { ...(orgId !== null && { orgId }), ...(status !== undefined && { status }) }
+      const filter = { ...wanted, ...(orgId !== null && { orgId }) }
       const { rollouts, total } = await rolloutsStore.list(database.sql, filter, page)
       const known = await models.knownAll(rollouts.map(({ modelId }) => modelId))
       return { total, rollouts: rollouts.map((rollout) => ({ rollout, model: known.get(rollout.modelId) ?? null })) }
@@ -176,7 +175,7 @@ export const createRolloutsService = (
 
     async affected(caller: Caller, modelIdOrName: string, id: string, page: { limit: number; offset: number }) {
       const { rollout } = await get(caller, modelIdOrName, id)
-      return assignments.affectedBy(rollout, page)
+      return { rollout, ...(await assignments.affectedBy(rollout, page)) }
     },
   }
 }

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { RolloutPlan } from '../../../domain/delivery-plan.ts'
-import type { RolloutState, RolloutStatus } from '../../../domain/rollout.ts'
+import type { EndedBy, RolloutState, RolloutStatus } from '../../../domain/rollout.ts'
 import type { RolloutRow } from '../../../platform/db/delivery-rows.ts'
 import { latestTrusted } from '../../../platform/db/moments.ts'
 import type { Executor } from '../../../platform/db/open.ts'
@@ -26,7 +26,9 @@ export interface StoredRollout extends RolloutState {
 export interface RolloutFilter {
   readonly modelId?: string
   readonly orgId?: string
-  readonly status?: RolloutStatus
+  readonly status?: RolloutStatus | undefined
+  readonly endedBy?: EndedBy | undefined
+  readonly endedSince?: Date | undefined
 }
 
 export const rolloutsStore = {
@@ -135,6 +137,8 @@ export const rolloutsStore = {
     if (filter.modelId !== undefined) conditions.push(sql<boolean>`model_id = ${filter.modelId}`)
     if (filter.orgId !== undefined) conditions.push(sql<boolean>`org_id = ${filter.orgId}`)
     if (filter.status !== undefined) conditions.push(sql<boolean>`status = ${filter.status}`)
+    if (filter.endedBy !== undefined) conditions.push(sql<boolean>`ended_by = ${filter.endedBy}`)
+    if (filter.endedSince !== undefined) conditions.push(sql<boolean>`ended_at >= ${filter.endedSince}`)
     const where = sql<boolean>`${sql.join(conditions, sql` and `)}`
     const rows = await db
       .selectFrom('rollouts')
@@ -163,6 +167,7 @@ const stateColumns = (rollout: StoredRollout) => ({
   started_revision: rollout.startedRevision,
   started_at: rollout.startedAt,
   ended_at: rollout.endedAt,
+  ended_by: rollout.endedBy,
   updated_at: rollout.updatedAt,
 })
 
@@ -187,5 +192,6 @@ const fromRow = (row: Selectable<RolloutRow>): StoredRollout => ({
   createdAt: row.created_at,
   startedAt: row.started_at,
   endedAt: row.ended_at,
+  endedBy: row.ended_by as EndedBy | null,
   updatedAt: row.updated_at,
 })

@@ -9,6 +9,7 @@ import {
   get,
   history,
   later,
+  path,
   type Rollout,
   report,
   runs,
@@ -39,6 +40,7 @@ describe('creating a rollout', () => {
       created_at: at,
       started_at: at,
       ended_at: null,
+      ended_by: null,
       updated_at: at,
       reports: { downloading: 0, verifying: 0, ready: 0, active: 0, failed: 0 },
       health: { since: at, reports: 0, failed: 0, max_failure_share: 0.05, min_reports: 3 },
@@ -79,6 +81,13 @@ describe('creating a rollout', () => {
     ])
     expect(await list('?limit=1&offset=1')).toEqual([3, [[running.rollout_id, 'm']]])
     expect(await list('?status=paused')).toEqual([1, [[paused.rollout_id, 'm']]])
+    await applyAction(world, key, paused, 'rollback')
+    const done = await created(world, key, { rollout_percentage: 100 })
+    await world.advance(3600)
+    expect(await list('?ended_by=user')).toEqual([1, [[paused.rollout_id, 'm']]])
+    expect(await list('?status=completed&ended_by=service')).toEqual([1, [[done.rollout_id, 'm']]])
+    expect(await list(`?ended_since=${later(60)}`)).toEqual([1, [[done.rollout_id, 'm']]])
+    expect((await world.request('GET', '/api/v1/rollouts?ended_since=today', { key })).status).toBe(400)
     const { api_key } = (
       await world.request('POST', '/api/v1/keys', {
         key,
@@ -220,11 +229,18 @@ describe('a rollout that runs', () => {
     expect(await get(world, key, good)).toMatchObject({ status: 'completed' })
     const bad = await created(world, key, { rollout_percentage: 100, auto_rollback: true })
     expect(await runs(world, fleet[0]!)).toEqual(['2.0.0'])
-    for (const device of fleet) await report(world, device, bad, 'failed', 'exit code 1')
+    await report(world, fleet[0]!, bad, 'active')
+    for (const device of fleet.slice(1)) await report(world, device, bad, 'failed', 'exit code 1')
     expect(await get(world, key, bad)).toMatchObject({
       status: 'rolled_back',
-      reason: '3 of 3 reporting devices failed (100.0%; at most 5% may). Most often: exit code 1',
+      reason: '2 of 3 reporting devices failed (66.7%; at most 5% may). Most often: exit code 1',
       ended_at: later(60),
+      ended_by: 'service',
+      reports: { downloading: 0, verifying: 0, ready: 0, active: 0, failed: 2, withdrawn: 1 },
+    })
+    expect((await world.request('GET', path(bad, '/devices'), { key })).body).toMatchObject({
+      devices: ['withdrawn', 'failed', 'failed'].map((state) => ({ state, current: false })),
+      states: {},
     })
     expect((await history(world, key, bad)).map(({ event, status }) => [event, status])).toEqual([
       ['create', 'pending'],

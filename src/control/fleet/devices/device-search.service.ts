@@ -2,6 +2,7 @@ import { type Caller, requireOwnOrg } from '../../../domain/access.ts'
 import { activeSince, type DeviceStatus, type Platform } from '../../../domain/device.ts'
 import { badRequest } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
+import { jsonOrNull } from '../../../domain/parse-json.ts'
 import type { Context } from '../../context.ts'
 import {
   type DeviceSearch,
@@ -17,11 +18,11 @@ export interface DeviceQuery {
   readonly orgId: string | undefined
   readonly text: string
   readonly deviceId: string | undefined
-  readonly platform: Platform | undefined
-  readonly status: DeviceStatus | undefined
+  readonly platform?: Platform | undefined
+  readonly status?: DeviceStatus | undefined
   readonly sort: DeviceSort
   readonly descending: boolean
-  readonly after: string | undefined
+  readonly after?: string | undefined
   readonly limit: number
 }
 
@@ -29,7 +30,7 @@ const encode = ({ value, id }: Position): string => Buffer.from(JSON.stringify([
 
 /** @throws bad_request if this is not a cursor of this list */
 const decode = (cursor: string, sort: DeviceSort): Position => {
-  const parsed = parse(Buffer.from(cursor, 'base64url').toString())
+  const parsed = jsonOrNull(Buffer.from(cursor, 'base64url').toString())
   const [value, id] = Array.isArray(parsed) ? (parsed as unknown[]) : []
   const fits = typeof value === 'string' && (sort === 'device_id' || isMoment(value))
   if (!fits || typeof id !== 'string' || !isUuid(id) || value.includes('\0')) {
@@ -42,14 +43,6 @@ const decode = (cursor: string, sort: DeviceSort): Position => {
 const isMoment = (text: string): boolean => {
   const time = new Date(text)
   return /^(?!0000)\d{4}-/.test(text) && !Number.isNaN(time.getTime()) && time.toISOString() === text
-}
-
-const parse = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }
 
 const positionOf = (device: StoredDevice, sort: DeviceSort): Position => {

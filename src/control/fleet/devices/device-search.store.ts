@@ -15,8 +15,8 @@ export interface DeviceSearch {
   readonly text: string
   /** The whole device_id. */
   readonly deviceId: string | undefined
-  readonly platform: Platform | undefined
-  readonly status: DeviceStatus | undefined
+  readonly platform?: Platform | undefined
+  readonly status?: DeviceStatus | undefined
   readonly activeSince: Date
 }
 

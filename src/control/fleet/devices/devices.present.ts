@@ -1,5 +1,5 @@
 import { statusAt } from '../../../domain/device.ts'
-import type { StoredDevice } from './devices.service.ts'
+import type { ListedDevice, StoredDevice } from './devices.service.ts'
 
 /** Returns a device with the API's field names. */
 export const present = (device: StoredDevice, at: Date) => ({
@@ -18,7 +18,7 @@ export const present = (device: StoredDevice, at: Date) => ({
 })
 
 /** Returns a device for the list of an organization, which includes devices without an organization. */
-export const presentListed = (device: StoredDevice, listedOrg: string, at: Date) => ({
+export const presentListed = (device: ListedDevice, listedOrg: string, at: Date) => ({
   id: device.id,
   device_identifier: device.deviceId,
   org_id: device.orgId ?? listedOrg,

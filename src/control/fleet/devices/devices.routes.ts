@@ -116,9 +116,6 @@ export const deviceSearchRoutes = (app: App, search: DeviceSearchService, now: (
         ...question,
         orgId,
         deviceId,
-        platform: question.platform,
-        status: question.status,
-        after: question.after,
         text: q.trim(),
         descending: order === 'desc',
       })

@@ -8,7 +8,7 @@ import type { Context } from '../../context.ts'
 import type { DeviceFilter, DevicesStore, StoredDevice } from './devices.store.ts'
 import { rememberCounts, rememberLargeFleets } from './fleet-counts.ts'
 
-export type { StoredDevice } from './devices.store.ts'
+export type { ListedDevice, StoredDevice } from './devices.store.ts'
 
 /** The user-chosen id and, if a key sees several devices with it, the organization. */
 export interface NamedDevice {

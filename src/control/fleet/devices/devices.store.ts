@@ -23,6 +23,9 @@ export interface StoredDevice {
   readonly updatedAt: Date
 }
 
+/** What lists and groups show of a device. */
+export type ListedDevice = Pick<StoredDevice, 'id' | 'deviceId' | 'orgId' | 'platform' | 'reported' | 'lastHeartbeat'>
+
 const LARGE_COLUMNS = ['capabilities', 'metrics'] as const
 
 export type ListedRow = Omit<Selectable<DeviceRow>, (typeof LARGE_COLUMNS)[number]> & {

@@ -1,22 +1,14 @@
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import type { Static } from '../../../platform/http/wire.schema.ts'
 import { present } from '../devices/devices.present.ts'
 import { DeviceParams, OrgQuery } from '../devices/devices.schema.ts'
 import { presentAssignment } from '../heartbeats/heartbeats.present.ts'
 import { DeviceExport, EraseBody, Erasure, ErasureList, ErasureParams, ErasuresQuery } from './erasures.schema.ts'
 import type { Erasures, StoredErasure } from './erasures.service.ts'
 
-interface Receipt {
-  readonly id: string
-  readonly org_id: string | null
-  readonly device: string
-  readonly device_hash: string
-  readonly erased_at: string
-  readonly by: { readonly kind: string; readonly id: string }
-  readonly erased: Record<string, number>
-  readonly kept: { what: string; why: string }[]
-}
+type Receipt = Omit<Static<typeof Erasure>, 'document' | 'signature' | 'public_key'>
 
 const receiptOf = ({ document }: StoredErasure): Receipt => JSON.parse(document) as Receipt
 

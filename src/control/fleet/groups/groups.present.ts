@@ -1,7 +1,7 @@
-import { statusAt } from '../../../domain/device.ts'
 import type { Static } from '../../../platform/http/wire.schema.ts'
+import { presentListed } from '../devices/devices.present.ts'
 import type { CreateGroupBody } from './groups.schema.ts'
-import type { GroupsService, StoredGroup } from './groups.service.ts'
+import type { GroupMember, GroupsService, StoredGroup } from './groups.service.ts'
 
 export const newGroupOf = ({ org_id, name, description, group_type, tags }: Static<typeof CreateGroupBody>) => ({
   name,
@@ -23,15 +23,8 @@ export const present = (group: StoredGroup) => ({
   created_at: group.createdAt.toISOString(),
 })
 
-type Member = Awaited<ReturnType<GroupsService['members']>>['devices'][number]
-
-export const presentMember = (device: Member, group: StoredGroup, at: Date) => ({
-  id: device.id,
-  device_identifier: device.deviceId,
-  org_id: device.orgId ?? group.orgId,
-  platform: device.platform,
-  status: statusAt(device, at),
-  last_seen_at: device.lastHeartbeat.toISOString(),
+export const presentMember = (device: GroupMember, group: StoredGroup, at: Date) => ({
+  ...presentListed(device, group.orgId, at),
   added_by: device.addedBy,
   added_at: device.addedAt.toISOString(),
 })

@@ -1,28 +1,10 @@
 import { sql } from 'kysely'
-import type { DeviceStatus, Platform } from '../../../domain/device.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import type { ListedDevice } from '../devices/devices.service.ts'
 
-export interface GroupMember {
-  /** Internal id. */
-  readonly id: string
-  readonly deviceId: string
-  readonly orgId: string | null
-  readonly platform: Platform
-  readonly reported: DeviceStatus
-  readonly lastHeartbeat: Date
+export interface GroupMember extends ListedDevice {
   readonly addedBy: string | null
   readonly addedAt: Date
-}
-
-interface MemberRow {
-  id: string
-  device_id: string
-  org_id: string | null
-  platform: Platform
-  status: DeviceStatus
-  last_heartbeat: Date
-  added_by: string | null
-  added_at: Date
 }
 
 /** The members of a group, and the count in its row. */
@@ -88,27 +70,19 @@ export const groupMembersStore = {
     groupId: string,
     { limit, offset }: { limit: number; offset: number },
   ): Promise<GroupMember[]> {
-    const { rows } = await sql<MemberRow>`
+    const { rows } = await sql<GroupMember>`
       with times as materialized (
         select min(added_at) as first, max(added_at) as last from (
           select added_at from device_group_members where group_id = ${groupId}
           order by added_at limit ${limit} offset ${offset}) as page
       )
-      select d.id, d.device_id, d.org_id, d.platform, d.status, d.last_heartbeat, m.added_by, m.added_at
+      select d.id, d.device_id as "deviceId", d.org_id as "orgId", d.platform, d.status as reported,
+        d.last_heartbeat as "lastHeartbeat", m.added_by as "addedBy", m.added_at as "addedAt"
       from device_group_members m join devices d on d.id = m.device_id
       where m.group_id = ${groupId} and m.added_at between (select first from times) and (select last from times)
       order by m.added_at, d.ordinal limit ${limit}
       offset ${offset} - (select count(*) from device_group_members
         where group_id = ${groupId} and added_at < (select first from times))`.execute(db)
-    return rows.map((row) => ({
-      id: row.id,
-      deviceId: row.device_id,
-      orgId: row.org_id,
-      platform: row.platform,
-      reported: row.status,
-      lastHeartbeat: row.last_heartbeat,
-      addedBy: row.added_by,
-      addedAt: row.added_at,
-    }))
+    return rows
   },
 }

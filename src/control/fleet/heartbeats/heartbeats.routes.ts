@@ -7,16 +7,10 @@ import { abortOnDisconnect } from '../../../platform/http/client-disconnect.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { optionalBody } from '../../../platform/http/validation.ts'
 import { warn } from '../../../platform/http/warnings.ts'
+import { DeviceParams, OrgQuery } from '../devices/devices.schema.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
 import { presentAssignment } from './heartbeats.present.ts'
-import {
-  DeviceParams,
-  HeartbeatBody,
-  HeartbeatHistory,
-  HeartbeatQuery,
-  HeartbeatResult,
-  OrgQuery,
-} from './heartbeats.schema.ts'
+import { HeartbeatBody, HeartbeatHistory, HeartbeatQuery, HeartbeatResponse } from './heartbeats.schema.ts'
 import type { HeartbeatsService } from './heartbeats.service.ts'
 
 export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, devices: DevicesService): void => {
@@ -31,7 +25,7 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
         params: DeviceParams,
         querystring: HeartbeatQuery,
         body: optionalBody(HeartbeatBody),
-        response: { 200: HeartbeatResult },
+        response: { 200: HeartbeatResponse },
       },
       config: {
         access: ['devices:write', 'self'],

@@ -9,10 +9,8 @@ import {
   Timestamp,
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
-import { DeviceParams, OrgQuery, Status, Trains } from '../devices/devices.schema.ts'
+import { OrgQuery, Status, Trains } from '../devices/devices.schema.ts'
 import { examples } from '../fleet.examples.ts'
-
-export { DeviceParams, OrgQuery }
 
 /** Here, although assignments belong to delivery: a heartbeat's response has them, and fleet imports no later module. */
 export const Assignment = Part('Assignment', 'A version that a device is to run', {
@@ -68,10 +66,10 @@ export const HeartbeatQuery = Type.Object({
   ),
 })
 
-export const HeartbeatResult = Body(
+export const HeartbeatResponse = Body(
   'HeartbeatResponse',
   'The round that awaits the device, and its assignments',
-  examples.heartbeatAnswer,
+  examples.heartbeatResponse,
   {
     status: Status,
     last_heartbeat: Timestamp,

@@ -3,6 +3,7 @@ import type { DeviceStatus } from '../../../domain/device.ts'
 import { MAX_SLOTS, slotAt } from '../../../domain/heartbeat.ts'
 import { latestTrusted } from '../../../platform/db/moments.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import type { StoredDevice } from '../devices/devices.service.ts'
 
 export interface HeartbeatWrite {
   readonly deviceId: string
@@ -21,14 +22,7 @@ export interface HeartbeatWrite {
   readonly count: number
 }
 
-export interface Received {
-  readonly id: string
-  readonly deviceId: string
-  readonly orgId: string | null
-  readonly reported: DeviceStatus
-  readonly trains: boolean
-  readonly lastHeartbeat: Date
-}
+export type Received = Pick<StoredDevice, 'id' | 'deviceId' | 'orgId' | 'reported' | 'trains' | 'lastHeartbeat'>
 
 /** The longest heartbeat interval that is recorded, however long a device was away. */
 const MAX_INTERVAL_SECONDS = 300

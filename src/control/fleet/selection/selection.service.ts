@@ -3,7 +3,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 import type { Context } from '../../context.ts'
 import { privateDrawStore, type Scope } from './selection.store.ts'
 
-export { type Scope, type SelectionStore, selectionStore } from './selection.store.ts'
+export { type Scope, selectionStore } from './selection.store.ts'
 
 /** Counts the devices that a private round may draw, and draws them. */
 export const createPrivateDraws = ({ now, drawSeed }: Context) => {

@@ -193,5 +193,3 @@ export const privateDrawStore = {
 
 const eligible = (scope: Scope, activeSince: Date) =>
   sql<boolean>`${within(scope)} and d.status = 'active' and d.trains and d.last_heartbeat >= ${activeSince}`
-
-export type SelectionStore = typeof selectionStore

@@ -4,6 +4,7 @@ import { EMBEDDED_MAJOR } from '../../../platform/db/embedded/template.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
 import type { Context } from '../../context.ts'
+import type { StoredBlob } from './manifest.ts'
 import { dumpServer } from './pg-tools.ts'
 import { storedFilesReport } from './stored-files.report.ts'
 import type { BackupSource, DatabaseCopy } from './write-backup.ts'
@@ -31,6 +32,9 @@ const copyServer = async (
   return { kind: dumped === null ? 'none' : 'dump', postgres, rows: null, folder: dumped === null ? null : folder }
 }
 
+/** Returns every stored file that the database lists. */
+export const listStoredFiles = (database: Database): AsyncIterable<StoredBlob> => storedFilesReport.all(database.sql)
+
 /** This installation, as the source of a backup. */
 export const createBackupSource = async (
   { config, database, blobs }: Context,
@@ -48,7 +52,7 @@ export const createBackupSource = async (
       return { kind: 'embedded', postgres: EMBEDDED_MAJOR, rows: await database.copyFolder(folder), folder }
     },
     keys: await keysIn(config.dataDir),
-    storedFiles: () => storedFilesReport.all(database.sql),
+    storedFiles: () => listStoredFiles(database),
     readFile: (sha256) => blobs.read(sha256),
     isReferenced: files.isReferenced,
   }

@@ -110,7 +110,7 @@ export const pruneBackups = async (target: BackupTarget, keep: number, newestNam
   for (const name of names.slice(0, -keep)) await target.remove(manifestPath(name))
   const needed = new Set<string>()
   for (const name of names.slice(-keep)) {
-    for (const sha256 of hashesOf(await readManifest(target, name))) needed.add(filePath(sha256))
+    for (const sha256 of neededFiles(await readManifest(target, name)).keys()) needed.add(filePath(sha256))
   }
   // A newer file may belong to a backup that another process is writing.
   const before = Date.now() - 24 * 60 * 60 * 1000
@@ -118,9 +118,6 @@ export const pruneBackups = async (target: BackupTarget, keep: number, newestNam
     if (!needed.has(path) && modifiedAt.getTime() < before) await target.remove(path)
   }
 }
-
-const hashesOf = ({ database, keys, files }: Manifest): readonly string[] =>
-  [...database.files, ...keys, ...files].map(({ sha256 }) => sha256)
 
 /** Returns all files that a backup needs, each once. */
 export const neededFiles = ({ database, keys, files }: Manifest): ReadonlyMap<string, number> =>

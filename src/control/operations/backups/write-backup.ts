@@ -67,7 +67,8 @@ const hashFile = async (path: string): Promise<string> => {
   return hash.digest('hex')
 }
 
-class WrongBytes extends Error {}
+/** A stored file is missing, cannot be read, or has changed. */
+class Unreadable extends Error {}
 
 /** Passes the bytes on, and throws at their end if they do not have this hash. */
 async function* checked(source: AsyncIterable<Uint8Array>, sha256: string, signal: AbortSignal) {
@@ -77,7 +78,7 @@ async function* checked(source: AsyncIterable<Uint8Array>, sha256: string, signa
     hash.update(chunk)
     yield chunk
   }
-  if (hash.digest('hex') !== sha256) throw new WrongBytes('Its bytes have changed.')
+  if (hash.digest('hex') !== sha256) throw new Unreadable('Its bytes have changed.')
 }
 
 const createCopier = async (target: BackupTarget, signal: AbortSignal) => {
@@ -140,7 +141,7 @@ const copyStoredFiles = async (copier: Copier, source: BackupSource) => {
       files.push(blob)
       return null
     } catch (error) {
-      if (error instanceof Unreadable || error instanceof WrongBytes) return error
+      if (error instanceof Unreadable) return error
       throw error
     }
   }
@@ -154,8 +155,6 @@ const copyStoredFiles = async (copier: Copier, source: BackupSource) => {
   })
   return { files, unreadable }
 }
-
-class Unreadable extends Error {}
 
 const unreadableWords = (error: unknown): string => `It cannot be read: ${reasonOf(error).replace(/\.$/, '')}.`
 

@@ -3,7 +3,7 @@ import { type EventTopic, topicsFor } from '../../../domain/event-topics.ts'
 import { isOutage } from '../../../platform/db/transactions.ts'
 import type { Context } from '../../context.ts'
 import type { Place } from './event-tail.service.ts'
-import { type EventFilter, outboxStore, type Position, type StoredEvent } from './outbox.store.ts'
+import { type EventFilter, isLater, outboxStore, type Position, type StoredEvent } from './outbox.store.ts'
 import { createStreamAccess, type StreamAccess, type StreamAccessParts } from './stream-access.service.ts'
 
 /** What a stream sends: that it starts, that it has missed events, an event, or a keep-alive. */
@@ -89,10 +89,10 @@ export const createEvents = (context: Context, parts: StreamAccessParts) => {
     let quietSince = performance.now()
     while (!gone.aborted && !tail.news.isClosed() && performance.now() < endsAt) {
       const seen = tail.news.version()
-      const filter = await access.filter()
-      if (filter === null) return
       const found = tail.since(place)
-      if (found === null) return
+      // After reading, so that the check sees all revocations before these events.
+      const filter = await access.filter()
+      if (found === null || filter === null) return
       place = found.next
       // A process that reads later than another gets events again that the client has received from there.
       const events = found.events.filter((event) => isFor(event, filter) && (last === null || isLater(event, last)))
@@ -158,11 +158,6 @@ export const createEvents = (context: Context, parts: StreamAccessParts) => {
       }
     },
   }
-}
-
-const isLater = (a: Position, b: Position): boolean => {
-  const [txA, txB] = [BigInt(a.tx), BigInt(b.tx)]
-  return txA === txB ? a.id > b.id : txA > txB
 }
 
 const isFor = (event: StoredEvent, { orgId, federationIds, topics }: EventFilter): boolean =>

@@ -286,14 +286,19 @@ describe('the event stream', () => {
     const browser = openBrowser(world)
     expect((await browser.signIn('ada@example.org')).status).toBe(201)
     const follow = (cookie: string) => openStream(world.baseUrl, { headers: { origin: world.baseUrl, cookie } })
-    const former = browser.cookie('session')!.join('=')
-    const stream = await follow(former)
-    expect((await stream.next())?.event).toBe('ready')
     const change = { old_password: PASSWORD, new_password: 'another four words here' }
-    expect((await browser.call('PUT', '/account/password', change)).status).toBe(204)
-    await byKey('POST', '/device-groups', { org_id: 'acme', name: 'g' })
-    expect(await stream.next()).toBeNull()
-    expect((await follow(former)).status).toBe(401)
+    for (const [method, path, body] of [
+      ['POST', '/session/confirm', { password: PASSWORD }],
+      ['PUT', '/account/password', change],
+    ] as const) {
+      const former = browser.cookie('session')!.join('=')
+      const stream = await follow(former)
+      expect((await stream.next())?.event).toBe('ready')
+      expect((await browser.call(method, path, body)).status).toBeLessThan(300)
+      await byKey('POST', '/device-groups', { org_id: 'acme', name: method })
+      expect(await stream.next()).toBeNull()
+      expect((await follow(former)).status).toBe(401)
+    }
     expect(await (await follow(browser.cookie('session')!.join('='))).next()).toMatchObject({ event: 'ready' })
   })
 

@@ -6,57 +6,44 @@ import type { ControlEventBus, ControlEvents, RoundFacts } from '../../events.ts
 import { foreignOrderStore } from './foreign-order.store.ts'
 import { type NewEvent, outboxStore } from './outbox.store.ts'
 
-export type { Position } from './outbox.store.ts'
+export { isLater, type Position } from './outbox.store.ts'
 
 const RETENTION_MS = 24 * 60 * 60 * 1000
 const RETIRED_AT_ONCE = 1000
+
+type Audience = Pick<NewEvent, 'orgId'> & Partial<Pick<NewEvent, 'federationId'>>
+
+const eventOf = (
+  type: string,
+  subject: NewEvent['subject'],
+  { orgId, federationId = null }: Audience,
+  payload: NewEvent['payload'] = {},
+): NewEvent => ({ orgId, federationId, type, subject, payload })
 
 const ofRound = (
   type: 'round.started' | 'round.collected' | 'round.completed' | 'round.failed',
   round: RoundFacts,
   payload: NewEvent['payload'] = {},
-): NewEvent => ({
-  orgId: round.orgId,
-  federationId: round.federationId,
-  type,
-  subject: { kind: 'round', id: round.id },
-  payload: { round_number: round.roundNumber, job_id: round.jobId, ...payload },
-})
+): NewEvent => {
+  const { id, roundNumber: round_number, jobId: job_id } = round
+  return eventOf(type, { kind: 'round', id }, round, { round_number, job_id, ...payload })
+}
 
 const ofModel = (
   type: 'model.created' | 'model.version_added' | 'model.version_converted' | 'model.alias_moved',
   modelId: string,
-  { orgId, federationId = null }: { readonly orgId: string | null; readonly federationId?: string | null },
+  audience: Audience,
   payload: NewEvent['payload'] = {},
-): NewEvent => ({
-  orgId,
-  federationId,
-  type,
-  subject: { kind: 'model', id: modelId },
-  payload,
-})
+): NewEvent => eventOf(type, { kind: 'model', id: modelId }, audience, payload)
 
 /** A round's noise was booked when it started, whatever its result. */
-const ofSpending = ({ id, orgId, federationId, isPrivate }: RoundFacts): readonly NewEvent[] =>
-  !isPrivate || federationId === null
+const ofSpending = (round: RoundFacts): readonly NewEvent[] =>
+  !round.isPrivate || round.federationId === null
     ? []
-    : [
-        {
-          orgId,
-          federationId,
-          type: 'privacy.spent',
-          subject: { kind: 'federation', id: federationId },
-          payload: { round_id: id },
-        },
-      ]
+    : [eventOf('privacy.spent', { kind: 'federation', id: round.federationId }, round, { round_id: round.id })]
 
-const ofFile = (type: 'file.damaged' | 'file.repaired', sha256: string, payload: NewEvent['payload']): NewEvent => ({
-  orgId: null,
-  federationId: null,
-  type,
-  subject: { kind: 'file', id: sha256 },
-  payload,
-})
+const ofFile = (type: 'file.damaged' | 'file.repaired', sha256: string, payload: NewEvent['payload']): NewEvent =>
+  eventOf(type, { kind: 'file', id: sha256 }, { orgId: null }, payload)
 
 /** Counts what happens to thousands of devices; returns a function that takes the counts, with a way to put them back. */
 const countHints = (events: Pick<ControlEventBus, 'afterCommit'>) => {
@@ -72,23 +59,11 @@ const countHints = (events: Pick<ControlEventBus, 'afterCommit'>) => {
   return (): { hints: NewEvent[]; putBack: () => void } => {
     const [takenRounds, takenRegistered] = [rounds, registered]
     const hints = [
-      ...[...rounds.values()].map(
-        ({ id, orgId, federationId, jobId }): NewEvent => ({
-          orgId,
-          federationId,
-          type: 'update.accepted',
-          subject: { kind: 'round', id },
-          payload: { job_id: jobId },
-        }),
+      ...[...rounds.values()].map((round) =>
+        eventOf('update.accepted', { kind: 'round', id: round.id }, round, { job_id: round.jobId }),
       ),
-      ...[...registered].map(
-        ([orgId, count]): NewEvent => ({
-          orgId,
-          federationId: null,
-          type: 'device.registered',
-          subject: { kind: 'device', id: null },
-          payload: { count },
-        }),
+      ...[...registered].map(([orgId, count]) =>
+        eventOf('device.registered', { kind: 'device', id: null }, { orgId }, { count }),
       ),
     ]
     rounds = new Map()
@@ -138,16 +113,10 @@ export const createOutbox = ({ database, events, now }: Context) => {
   ])
   record('round.failed', (round) => [ofRound('round.failed', round, { reason: withoutDevicesWords(round.reason) })])
   record('job.changed', ({ id, orgId, federationId, status }) => [
-    { orgId, federationId, type: 'job.changed', subject: { kind: 'job', id }, payload: { status } },
+    eventOf('job.changed', { kind: 'job', id }, { orgId, federationId }, { status }),
   ])
   record('approval.changed', ({ id, orgId, kind, status }) => [
-    {
-      orgId,
-      federationId: null,
-      type: 'approval.changed',
-      subject: { kind: 'approval', id },
-      payload: { kind, status },
-    },
+    eventOf('approval.changed', { kind: 'approval', id }, { orgId }, { kind, status }),
   ])
   record('model.created', ({ modelId, orgId }) => [ofModel('model.created', modelId, { orgId })])
   record('version.added', ({ modelId, orgId, version }) => [
@@ -160,33 +129,24 @@ export const createOutbox = ({ database, events, now }: Context) => {
     ofModel('model.alias_moved', modelId, { orgId }, { alias, version }),
   ])
   record('plan.changed', ({ kind, id, orgId, status, percentage, modelId }) => [
-    {
-      orgId,
-      federationId: null,
-      type: `${kind}.changed`,
-      subject: { kind, id },
-      payload: {
+    eventOf(
+      `${kind}.changed`,
+      { kind, id },
+      { orgId },
+      {
         status,
         ...(percentage === undefined ? {} : { percentage }),
         ...(modelId === undefined ? {} : { model_id: modelId }),
       },
-    },
+    ),
   ])
-  record('group.changed', ({ groupId, orgId }) => [
-    { orgId, federationId: null, type: 'group.changed', subject: { kind: 'group', id: groupId }, payload: {} },
-  ])
+  record('group.changed', ({ groupId, orgId }) => [eventOf('group.changed', { kind: 'group', id: groupId }, { orgId })])
 
   record('file.damaged', ({ sha256, damage }) => [ofFile('file.damaged', sha256, { damage })])
   record('file.repaired', ({ sha256 }) => [ofFile('file.repaired', sha256, {})])
 
   record('federation.changed', ({ federationId, orgIds }) =>
-    orgIds.map((orgId) => ({
-      orgId,
-      federationId: null,
-      type: 'federation.changed',
-      subject: { kind: 'federation', id: federationId },
-      payload: {},
-    })),
+    orgIds.map((orgId) => eventOf('federation.changed', { kind: 'federation', id: federationId }, { orgId })),
   )
 
   const takeHints = countHints(events)
@@ -207,8 +167,7 @@ export const createOutbox = ({ database, events, now }: Context) => {
 
     /** Renumbers events that a dump brought from another server. */
     async takeOver(): Promise<void> {
-      const order = foreignOrderStore
-      await database.transaction((tx) => order.renumber(tx))
+      await database.transaction((tx) => foreignOrderStore.renumber(tx))
     },
 
     /** Deletes events older than a day. */

@@ -22,6 +22,12 @@ export interface Position {
   readonly id: number
 }
 
+/** Compares transaction ids as bigints, because they may exceed the integers that a number represents exactly. */
+export const isLater = (a: Position, b: Position): boolean => {
+  const [txA, txB] = [BigInt(a.tx), BigInt(b.tx)]
+  return txA === txB ? a.id > b.id : txA > txB
+}
+
 export interface StoredEvent extends NewEvent, Position {
   readonly at: Date
   /** Every transaction up to its own has ended, so that nothing can come before it anymore. */

@@ -70,7 +70,7 @@ export const createStreamAccess = ({ database }: Pick<Context, 'database'>, { ta
     }
 
     return {
-      /** Null once its key or session has ended. Call it before reading events. */
+      /** Null once its key or session has ended. Call it before sending events. */
       async filter(): Promise<EventFilter | null> {
         const isNews = seen !== tail.news.versionOf('revocation')
         const last = filter

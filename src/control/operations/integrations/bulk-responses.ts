@@ -1,3 +1,6 @@
+import { isObject } from '../../../domain/is-object.ts'
+import { jsonOrNull } from '../../../domain/parse-json.ts'
+
 /** Why a receiver that reported success has not stored everything: as if these had been its status and its response. */
 export interface Refusal {
   readonly status: number
@@ -12,20 +15,9 @@ interface Item {
 /** The document exists: it was stored the last time. */
 const ALREADY_STORED = 409
 
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null
-
-export const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
 /** Null if it is not a response of a bulk API. Reads nothing else of a response without errors. */
 const itemsOf = (text: string): readonly Item[] | null => {
-  const response = parsed(text)
+  const response = jsonOrNull(text)
   if (!isObject(response)) return null
   if (response.errors === false) return []
   if (!Array.isArray(response.items)) return null

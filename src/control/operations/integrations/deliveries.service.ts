@@ -14,9 +14,10 @@ import { createPartialSuccesses } from './partial-success.ts'
 import { failed, MAX_SENDING_MS, type Message, type Outcome, outcomeOf, reasonOf, send, Unsuccessful } from './send.ts'
 import type { TrainingRuns } from './training-runs.service.ts'
 
-const AT_ONCE = 16
-/** How many of these may be retries, so that receivers that hang leave places for the others. */
-const RETRIES_AT_ONCE = AT_ONCE / 2
+const AT_ONCE = 24
+/** How many of these may be first deliveries, and how many retries, so that receivers that hang leave places for the others. */
+const FIRST_AT_ONCE = 8
+const RETRIES_AT_ONCE = 8
 const LETTERS_AT_ONCE = 100
 const METRICS_EVERY_MS = 60_000
 
@@ -188,9 +189,13 @@ export const createDeliveries = (context: Context, { events, metrics, runs, allo
     async tick(): Promise<void> {
       const limit = AT_ONCE - running.size
       if (stop.signal.aborted || limit === 0) return
-      const retries = RETRIES_AT_ONCE - [...running.values()].filter(({ failures }) => failures > 0).length
+      const busy = [...running.values()]
+      const retries = RETRIES_AT_ONCE - busy.filter(({ failures }) => failures > 0).length
+      const first =
+        FIRST_AT_ONCE - busy.filter(({ failures, deliveredAt }) => failures === 0 && deliveredAt === null).length
       const withWork = await integrationWork.withWork(database.sql)
-      for (const integration of await deliveriesStore.claim(database.sql, { now: now(), limit, retries, withWork })) {
+      const wanted = { now: now(), limit, first, retries, withWork }
+      for (const integration of await deliveriesStore.claim(database.sql, wanted)) {
         const delivery = deliver(integration).finally(() => running.delete(delivery))
         running.set(delivery, integration)
       }

@@ -1,5 +1,6 @@
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
+import type { OutboxRow } from '../../../platform/db/operations-rows.ts'
 import type { Position } from '../events/outbox.service.ts'
 import { type Batch, fromRow, type IntegrationRecord, type StoredIntegration } from './integrations.store.ts'
 import type { LogEvent } from './log-messages.ts'
@@ -72,12 +73,19 @@ export const deliveriesStore = {
 
   /**
    * Leases up to `limit` integrations that are due and have something to send: metrics, events, or work (`withWork`). At most
-   * `retries` of them have failed before. Those due later than any delivery schedules are due now, because the clock was set
-   * back, unless another process, whose clock may be ahead, has held them in the last two minutes.
+   * `first` of them have never delivered anything, and at most `retries` failed last time. Those due later than any delivery
+   * schedules are due now, because the clock was set back, unless another process, whose clock may be ahead, has held them in
+   * the last two minutes.
    */
   async claim(
     db: Executor,
-    { now, limit, retries, withWork }: { now: Date; limit: number; retries: number; withWork: readonly string[] },
+    {
+      now,
+      limit,
+      first,
+      retries,
+      withWork,
+    }: { now: Date; limit: number; first: number; retries: number; withWork: readonly string[] },
   ): Promise<LeasedIntegration[]> {
     const due = (condition: RawBuilder<boolean>, most: number) => sql`(
       select i.id, i.next_at from integrations i
@@ -91,7 +99,8 @@ export const deliveriesStore = {
     const { rows } = await sql<IntegrationRecord & { lease: string }>`
       update integrations set lease_until = now() + interval '30 seconds' where id in (
         select id from (
-          select * from ${due(sql`i.failures = 0`, limit)} as first_attempts
+          select * from ${due(sql`i.failures = 0 and i.delivered_at is not null`, limit)} as usual
+          union all select * from ${due(sql`i.failures = 0 and i.delivered_at is null`, Math.min(first, limit))} as first
           union all select * from ${due(sql`i.failures > 0`, Math.min(retries, limit))} as retries) as due
         order by next_at limit ${limit})
       returning *, cursor_tx::text as cursor_tx, lease_until::text as lease`.execute(db)
@@ -100,7 +109,7 @@ export const deliveriesStore = {
 
   /** The next events to deliver, in order, each with its place. */
   async pendingEvents(db: Executor, id: string, limit: number): Promise<PlacedEvent[]> {
-    const { rows } = await sql<EventRow>`
+    const { rows } = await sql<Omit<Selectable<OutboxRow>, 'federation_id'>>`
       select e.id, e.tx::text as tx, e.org_id, e.type, e.subject_kind, e.subject_id, e.payload, e.at
       from integrations i join events_outbox e on ${DELIVERABLE_EVENTS} where i.id = ${id} order by e.tx, e.id limit ${limit}`.execute(
       db,
@@ -206,15 +215,4 @@ export const deliveriesStore = {
       .onConflict((conflict) => conflict.columns(['integration_id', 'subject_id']).doUpdateSet(row))
       .execute()
   },
-}
-
-interface EventRow {
-  readonly id: number
-  readonly tx: string
-  readonly org_id: string | null
-  readonly type: string
-  readonly subject_kind: string
-  readonly subject_id: string | null
-  readonly payload: Record<string, unknown>
-  readonly at: Date
 }

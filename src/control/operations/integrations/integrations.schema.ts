@@ -31,7 +31,7 @@ export const NewIntegration = Body(
   {
     kind: Type.Optional(Kind),
     type: TypeName,
-    name: Type.Optional(Line(128, 'Default: the type')),
+    name: Type.Optional(Line(128, 'Unique in the organization. Default: the type, with a number if it is taken')),
     endpoint: Type.Optional(
       Type.String({ minLength: 1, maxLength: 2048, description: 'Address of the receiver; optional for datadog' }),
     ),

@@ -41,6 +41,13 @@ export interface RequestedIntegration {
   readonly config: Readonly<Record<string, unknown>>
 }
 
+/** The type, with a number if the name is taken. */
+const freeName = (type: IntegrationType, taken: ReadonlySet<string>): string => {
+  let name: string = type
+  for (let number = 2; taken.has(name); number++) name = `${type} ${number}`
+  return name
+}
+
 /** An integration as the API shows it. */
 export interface IntegrationView extends StoredIntegration {
   readonly visibleConfig: Readonly<Record<string, string>>
@@ -103,7 +110,10 @@ export const createIntegrations = (
   }
 
   return {
-    /** Creates an integration. A webhook without a given secret gets a new one, which is shown only this once. */
+    /**
+     * Creates an integration. A webhook without a given secret gets a new one, which is shown only this once.
+     * @throws conflict if the name is taken, or there are too many
+     */
     async create(caller: Caller, requested: RequestedIntegration) {
       const { type, topics = null } = requested
       const { kind = rulesOf(type).kind } = requested
@@ -124,7 +134,8 @@ export const createIntegrations = (
       const secret =
         type === 'webhook' && given.secret === undefined ? `whsec_${randomBytes(24).toString('base64')}` : null
       const orgId = homeOf(caller)
-      if ((await integrationsStore.count(database.sql, orgId)) >= MAX_INTEGRATIONS) {
+      const taken = await integrationsStore.names(database.sql, orgId)
+      if (taken.size >= MAX_INTEGRATIONS) {
         throw conflict(`There are ${MAX_INTEGRATIONS} integrations, which is the maximum. Delete one first.`)
       }
       const id = newId()
@@ -134,7 +145,7 @@ export const createIntegrations = (
         orgId,
         kind,
         type,
-        name: requested.name ?? type,
+        name: requested.name ?? freeName(type, taken),
         endpoint,
         format,
         config: await secrets.seal(config, id),

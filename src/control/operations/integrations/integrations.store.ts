@@ -1,7 +1,9 @@
 import { type Selectable, sql } from 'kysely'
+import { conflict } from '../../../domain/errors.ts'
 import type { IntegrationKind, IntegrationTopic, IntegrationType, LogFormat } from '../../../domain/integration.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { IntegrationRow } from '../../../platform/db/operations-rows.ts'
+import { isUniqueViolation } from '../../../platform/db/violations.ts'
 import type { Position } from '../events/outbox.service.ts'
 
 /** The last event and the last audit entries of what was sent in one request. */
@@ -44,17 +46,21 @@ export const hasIntegrations = async (tx: Executor): Promise<boolean> => {
 }
 
 export const integrationsStore = {
+  /** @throws conflict if the organization has an integration of this name */
   async insert(db: Executor, integration: StoredIntegration): Promise<void> {
-    const { cursor, auditCursor } = integration
+    const { cursor, auditCursor, name } = integration
     await sql`
       insert into integrations (id, org_id, kind, type, name, endpoint, format, config, topics,
         cursor_tx, cursor_id, audit_cursor, next_at, created_at)
-      values (${integration.id}, ${integration.orgId}, ${integration.kind}, ${integration.type}, ${integration.name},
+      values (${integration.id}, ${integration.orgId}, ${integration.kind}, ${integration.type}, ${name},
         ${integration.endpoint}, ${integration.format}, ${integration.config}, ${integration.topics},
         ${cursor?.tx ?? null}::xid8, ${cursor?.id ?? null},
-        ${auditCursor === null ? null : JSON.stringify(auditCursor)}::jsonb, ${integration.createdAt}, ${integration.createdAt})`.execute(
-      db,
-    )
+        ${auditCursor === null ? null : JSON.stringify(auditCursor)}::jsonb, ${integration.createdAt}, ${integration.createdAt})`
+      .execute(db)
+      .catch((error: unknown) => {
+        if (!isUniqueViolation(error)) throw error
+        throw conflict(`This organization already has an integration named '${name}'. Choose another name.`)
+      })
   },
 
   async find(db: Executor, id: string): Promise<StoredIntegration | null> {
@@ -74,10 +80,11 @@ export const integrationsStore = {
     return rows.map(fromRow)
   },
 
-  async count(db: Executor, orgId: string | null): Promise<number> {
-    const { rows } = await sql<{ count: number }>`
-      select count(*) as count from integrations where org_id is not distinct from ${orgId}`.execute(db)
-    return rows[0]!.count
+  /** The names of the organization's integrations (null: of those without one). */
+  async names(db: Executor, orgId: string | null): Promise<Set<string>> {
+    const { rows } = await sql<{ name: string }>`
+      select name from integrations where org_id is not distinct from ${orgId}`.execute(db)
+    return new Set(rows.map(({ name }) => name))
   },
 
   async setPaused(db: Executor, id: string, isPaused: boolean, now: Date): Promise<void> {

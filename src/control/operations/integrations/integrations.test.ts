@@ -287,7 +287,8 @@ it.each(databases)('retries to many receivers that hang leave places for the oth
     await create({ kind: 'logs', type: 'webhook', name: `w${n}`, endpoint: hanging.url })
   }
   await happen('a')
-  await world.advance(60)
+  // The second half of the first deliveries waits for the first half.
+  for (let minute = 0; minute < 2; minute++) await world.advance(60)
   const before = hanging.received.length
   hanging.respond = () => undefined
   await create({ kind: 'logs', type: 'webhook', endpoint: healthy.url })
@@ -296,6 +297,27 @@ it.each(databases)('retries to many receivers that hang leave places for the oth
   await happen('b')
   await expect.poll(() => healthy.received.length).toBe(1)
   expect(hanging.received.length - before).toBe(8)
+  await hanging.down()
+  await advanced
+})
+
+it('first deliveries to many receivers that hang leave places for those that have delivered before', async () => {
+  const { world, create, happen } = await start()
+  const [hanging, healthy] = [await startReceiver(), await startReceiver()]
+  await create({ kind: 'logs', type: 'webhook', endpoint: healthy.url })
+  await happen('a')
+  await deliverUntil(world, () => healthy.received.length > 0)
+  const before = healthy.received.length
+  hanging.respond = () => undefined
+  for (let n = 0; n < 24; n++) {
+    await create({ kind: 'logs', type: 'webhook', name: `w${n}`, endpoint: hanging.url })
+  }
+  await happen('b')
+  const advanced = world.advance(60)
+  await expect.poll(() => hanging.received.length).toBe(8)
+  await happen('c')
+  await expect.poll(() => healthy.texts().slice(before).join()).toContain('group.changed')
+  expect(hanging.received.length).toBe(8)
   await hanging.down()
   await advanced
 })
@@ -318,11 +340,14 @@ it('requests to many receivers that hang are not reported as a leak', async () =
   process.on('warning', listen)
   onTestFinished(() => void process.off('warning', listen))
   const hanging = await startReceiver()
-  hanging.respond = () => undefined
   for (let n = 0; n < 12; n++) {
     await create({ kind: 'logs', type: 'webhook', name: `w${n}`, endpoint: hanging.url })
   }
   await happen('a')
+  await deliverUntil(world, () => hanging.received.length >= 12)
+  hanging.respond = () => undefined
+  hanging.received.length = 0
+  await happen('b')
   const advanced = world.advance(60)
   await expect.poll(() => hanging.received.length).toBe(12)
   await hanging.down()
@@ -507,6 +532,20 @@ it('what an OTLP receiver rejects of an accepted request is logged once for each
   expect(seen.filter(([, from]) => from === figuresId)).toEqual([['warn', figuresId, 2, '(secret)']])
   const ids = logs.texts().flatMap((text) => [...text.matchAll(/"event.id","value":\{"stringValue":"(\d+)"/g)])
   expect(ids.length).toBe(new Set(ids.map(([, event]) => event)).size)
+})
+
+it('the names of an organization’s integrations are unique, also those that nobody chose', async () => {
+  const { world, key, ask, create } = await start()
+  const body = { type: 'webhook', endpoint: 'http://127.0.0.1:9' }
+  const named = async (name?: string) => ((await create({ ...body, ...(name && { name }) })) as { name?: string }).name
+  expect([await named(), await named('webhook 2'), await named()]).toEqual(['webhook', 'webhook 2', 'webhook 3'])
+  expect(await world.request('POST', AT, { key, body: { ...body, name: 'webhook' } })).toMatchObject({
+    status: 409,
+    body: { message: "This organization already has an integration named 'webhook'. Choose another name." },
+  })
+  const other = await ask<{ api_key: string }>('POST', '/api/v1/keys', { name: 'k', scopes: ['admin'], org_id: 'o' })
+  const made = await world.request('POST', AT, { key: other.api_key, body: { ...body, name: 'webhook' } })
+  expect(made).toMatchObject({ status: 201, body: { org_id: 'o', name: 'webhook' } })
 })
 
 it('an invalid integration is refused, naming the field', async () => {

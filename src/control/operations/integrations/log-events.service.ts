@@ -1,6 +1,7 @@
 import { ownEntry } from '../../../domain/own-entry.ts'
 import type { Audit, StoredEntry } from '../../access/audit/audit.service.ts'
 import type { Context } from '../../context.ts'
+import { isLater } from '../events/outbox.service.ts'
 import { deliveriesStore, type Place, type PlacedEvent } from './deliveries.store.ts'
 import type { Batch, StoredIntegration } from './integrations.store.ts'
 import type { LogEvent } from './log-messages.ts'
@@ -55,12 +56,9 @@ export const createLogEvents = (
   }
 }
 
-/** Compares transaction ids as bigints, because they may exceed the integers that a number represents exactly. */
 const isIn = ({ event, audit }: Batch, place: Place): boolean => {
   if (place.from === 'audit') return place.seq <= (ownEntry(audit, place.orgId) ?? 0)
-  if (event === null) return false
-  const [tx, last] = [BigInt(place.position.tx), BigInt(event.tx)]
-  return tx < last || (tx === last && place.position.id <= event.id)
+  return event !== null && !isLater(place.position, event)
 }
 
 const placeOf = ({ orgId, seq }: StoredEntry): Place => ({ from: 'audit', orgId, seq })

@@ -1,10 +1,11 @@
-import { isObject, parsed } from './bulk-responses.ts'
+import { isObject } from '../../../domain/is-object.ts'
+import { jsonOrNull } from '../../../domain/parse-json.ts'
 import type { Receiver } from './log-messages.ts'
 import { MAX_REASON, type Message, type Outcome, withoutSecrets } from './send.ts'
 
 /** How much of an accepted request an OTLP receiver has rejected, and why; null if it does not report any. */
 const partialSuccessIn = (body: string): { readonly rejected: number; readonly reason: string } | null => {
-  const response = parsed(body)
+  const response = jsonOrNull(body)
   const partial = isObject(response) ? response.partialSuccess : null
   if (!isObject(partial)) return null
   // OTLP's JSON has 64-bit numbers as text.

@@ -1,14 +1,10 @@
 import { Counter, type Registry } from 'prom-client'
 import type { DatabaseLoad } from '../../../platform/db/open.ts'
-import { REFUSALS, type UpdateMetrics } from '../../training/rounds/update-metrics.service.ts'
+import { REFUSALS, type UpdateCounts } from '../../training/rounds/update-counts.service.ts'
 
 /** Counters of `GET /metrics` that each process keeps separately. */
 export const PROCESS_METRICS = [
-  {
-    name: 'tributary_updates_accepted_total',
-    help: 'Accepted updates',
-    labels: [],
-  },
+  { name: 'tributary_updates_accepted_total', help: 'Accepted updates', labels: [] },
   {
     name: 'tributary_updates_refused_total',
     help: `Refused updates by reason: an error code, or ${Object.entries(REFUSALS)
@@ -33,7 +29,7 @@ type Name = (typeof PROCESS_METRICS)[number]['name']
 /** Adds them to `registry`, which requests their values whenever it is read. */
 export const registerProcessMetrics = (
   registry: Registry,
-  { load, updates }: { readonly load: Readonly<DatabaseLoad>; readonly updates: UpdateMetrics },
+  { load, updates }: { readonly load: Readonly<DatabaseLoad>; readonly updates: UpdateCounts },
 ): void => {
   const values: Readonly<Record<Name, () => number | ReadonlyMap<string, number>>> = {
     tributary_updates_accepted_total: updates.accepted,

@@ -18,7 +18,7 @@ import { createBaseVersions } from './next-round.service.ts'
 export const createJobContinuations = (
   context: Context,
   parts: {
-    readonly progress: Pick<JobProgressService, 'announce'>
+    readonly progress: Pick<JobProgressService, 'changed'>
     readonly scopes: Pick<ParticipantScopes, 'resolve'>
     readonly draws: Pick<PrivateDraws, 'countEligible'>
     readonly prices: Pick<PrivacyCosts, 'roundsLeft'>
@@ -160,7 +160,7 @@ export const createJobContinuations = (
         after: { status, rounds: settings.rounds },
       })
       await heartbeats.announce(tx, job.id)
-      await progress.announce(tx, { ...job, status })
+      await progress.changed(tx, { ...job, status })
     })
   }
 }

@@ -96,7 +96,7 @@ export const createJobProgress = ({ events, now }: Context, parts: Parts) => {
   const valuesOf = createValues(parts)
 
   /** Publishes the job's current state; call it in the transaction that stores that state. */
-  const announce = (
+  const changed = (
     tx: Executor,
     { id, orgId, federationId, status }: Pick<StoredJob, 'id' | 'orgId' | 'federationId' | 'status'>,
     ended: string | null = null,
@@ -133,7 +133,7 @@ export const createJobProgress = ({ events, now }: Context, parts: Parts) => {
       waiting_for: null,
       ending: null,
     })
-    await announce(tx, { ...job, status }, reason)
+    await changed(tx, { ...job, status }, reason)
     await publications.jobEnded(tx, job)
   }
 
@@ -146,7 +146,7 @@ export const createJobProgress = ({ events, now }: Context, parts: Parts) => {
       waiting_until: requested.until,
       waiting_for: waitingForEvaluations(requested.devices),
     })
-    await announce(tx, job)
+    await changed(tx, job)
   }
 
   /** Null if the round has no job, or if the job ended before its round because it was stopped. */
@@ -193,7 +193,7 @@ export const createJobProgress = ({ events, now }: Context, parts: Parts) => {
     if (ending !== null) await end(tx, job, ending)
   })
 
-  return { announce, end }
+  return { changed, end }
 }
 
 export type JobProgressService = ReturnType<typeof createJobProgress>

@@ -58,7 +58,7 @@ export const createJobTurns = (context: Context, parts: Parts) => {
       waiting_for: null,
       ...(job.startedAt === null ? { started_at: now() } : {}),
     })
-    await progress.announce(tx, { ...job, status: 'running' })
+    await progress.changed(tx, { ...job, status: 'running' })
     await starts.open(tx, requested, price)
   }
 
@@ -85,7 +85,7 @@ export const createJobTurns = (context: Context, parts: Parts) => {
     const waitingFor = waitingForDevices(active, needed, job)
     if (job.waitingUntil !== null && job.waitingFor === waitingFor) return
     await jobsStore.update(tx, job.id, { waiting_until: until, waiting_for: waitingFor })
-    await progress.announce(tx, job)
+    await progress.changed(tx, job)
   }
 
   /** Calls `work` with the price of the job's next round; null if the round has no noise or too few devices. */

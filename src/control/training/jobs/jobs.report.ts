@@ -5,7 +5,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 import { visibleTo } from '../rounds/rounds.service.ts'
 import { fromRow, JOB_COLUMNS, type StoredJob } from './jobs.store.ts'
 
-export interface JobFilter {
+interface JobFilter {
   /** Null for an unbound key, which sees all jobs. */
   readonly orgId: string | null
   readonly status: JobStatus | undefined

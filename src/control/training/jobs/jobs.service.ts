@@ -74,7 +74,7 @@ export const createJobsService = (
           ...job,
           after: { modelId, rounds: settings.rounds, strategy: settings.strategy.name },
         })
-        await progress.announce(tx, job)
+        await progress.changed(tx, job)
       })
       await turns.start(job.id)
       return get(caller, job.id)

@@ -41,7 +41,7 @@ export interface StoredJob {
   readonly stateDeletedAt: Date | null
 }
 
-export interface JobChanges {
+interface JobChanges {
   status: JobStatus
   /** JSON text. */
   settings: string

@@ -18,6 +18,10 @@ const distributedBy = ({
 }: StoredJob): [modelId: string | null, version?: number | undefined] =>
   latestModelId === null ? [modelId, settings.modelVersion] : [latestModelId]
 
+/** True if the next round may distribute its model only while it is shared with the job's organization. */
+const dependsOnSharing = ({ latestModelId, settings }: StoredJob): boolean =>
+  latestModelId === null && settings.sharedModel === true
+
 /** The version that the job's next round distributes, or why it cannot: it or its file is gone, or it is no longer shared. */
 export const createBaseVersions =
   ({ blobs }: Context, { models }: { readonly models: Pick<ModelsService, 'versionFor' | 'isSharedWith'> }) =>
@@ -25,8 +29,7 @@ export const createBaseVersions =
     const [modelId, number] = distributedBy(job)
     const version = modelId === null ? null : await models.versionFor(modelId, number)
     if (version === null || !(await blobs.has(version.sha256))) return { unavailable: baseVersionGone(job) }
-    const dependsOnSharing = job.latestModelId === null && job.settings.sharedModel === true
-    if (dependsOnSharing && !(await models.isSharedWith(version.modelId, job.orgId!))) {
+    if (dependsOnSharing(job) && !(await models.isSharedWith(version.modelId, job.orgId!))) {
       return { unavailable: noLongerShared(job) }
     }
     return version
@@ -90,6 +93,7 @@ export const nextRound = (
     // The grace period must not close an asynchronous round: its buffer is there for slow devices.
     graceSeconds: isAsynchronous ? settings.timeoutSeconds : settings.reportWindowSeconds,
     version,
+    sharedModel: dependsOnSharing(job),
     secure: secured,
     rawVector: settings.rawVector === true,
     job: {

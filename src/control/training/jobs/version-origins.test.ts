@@ -69,9 +69,12 @@ it('a version shows which round made it and how, and on how many devices it runs
   await report(key, 'a', back.rollout_id, '1', 'active')
   expect((await ask('GET', '/models/net/versions/1.1.0')).body).toMatchObject({ runs: { devices: { failed: 1 } } })
   expect((await ask('GET', '/models/net/versions/1')).body).toMatchObject({ runs: { devices: { active: 1 } } })
+  const delivered = async () => (await ask('GET', '/models/net')).body.delivered_versions
+  expect(await delivered()).toEqual([1, 2])
   // Neither does a device whose rollout was rolled back: it gets no assignment and reports nothing more.
   await ask('POST', `/models/net/rollouts/${back.rollout_id}/rollback`, {})
   expect((await ask('GET', '/models/net/versions/1')).body).toMatchObject({ runs: { devices: { withdrawn: 1 } } })
+  expect(await delivered()).toEqual([2])
   expect((await ask('GET', '/models/net/versions/7')).status).toBe(404)
 })
 

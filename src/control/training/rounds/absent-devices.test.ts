@@ -193,7 +193,7 @@ describe('a device that does not fetch the plan', () => {
     expect(await beat(world, silent!)).toBe(id)
   })
 
-  it('is still given up in a round that continues after the service was killed', async () => {
+  it('is given up in a round that continues after the service was killed, but not for a time without the service', async () => {
     const world = await startWorld({ durable: true })
     const key = await starterOf(world)
     await registered(world, 2)
@@ -206,6 +206,25 @@ describe('a device that does not fetch the plan', () => {
     expect((await submit(world, other, id)).status).toBe(201)
     await world.service.runDueTasks()
     expect(await roundOf(world, key, id)).toMatchObject({ status: 'completed', failed_devices: 2 })
+
+    const notRunning = "The service was not running when the round's time ran out."
+    const drawn = async () => {
+      const { id: next } = await start(world, key, { target_devices: 1, min_devices: 1 })
+      const path = `${ROUNDS}/${next}/selection`
+      const part = async () => (await world.request('GET', path, { key: other.key })).body
+      expect(await part()).toMatchObject({ state: 'selected' })
+      return { next, part }
+    }
+    for (let time = 0; time < 2; time++) {
+      const { next, part } = await drawn()
+      await world.restart({}, 66)
+      expect(await roundOf(world, key, next)).toMatchObject({
+        status: 'failed',
+        failed_devices: 1,
+        failure_reason: `Timed out after 60 s: 0 of at least 1 updates had arrived. ${notRunning}`,
+      })
+      expect(await part()).toMatchObject({ state: 'failed', reason: notRunning })
+    }
   })
 })
 

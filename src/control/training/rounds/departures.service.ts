@@ -4,7 +4,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 import type { Context } from '../../context.ts'
 import { evaluationsStore } from './evaluations.store.ts'
 import { participantsReport } from './participants.report.ts'
-import type { ParticipantsStore } from './participants.store.ts'
+import { participantsStore } from './participants.store.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import { roundsReport } from './rounds.report.ts'
 import { roundsStore, type StoredRound } from './rounds.store.ts'
@@ -15,10 +15,7 @@ import { roundsStore, type StoredRound } from './rounds.store.ts'
  */
 export const endDepartures = (
   { events, now }: Context,
-  {
-    participants,
-    endings,
-  }: { readonly participants: Pick<ParticipantsStore, 'failAll'>; readonly endings: Pick<RoundEndings, 'fail'> },
+  { endings }: { readonly endings: Pick<RoundEndings, 'fail'> },
 ): void => {
   const end = async (tx: Executor, round: StoredRound): Promise<void> => {
     const reason = `'${round.orgId}', which started the round, is no longer a member of the federation.`
@@ -29,7 +26,7 @@ export const endDepartures = (
     const deviceIds = await participantsReport.devicesOf(tx, round.id, orgId)
     await evaluationsStore.excuse(tx, round.id, deviceIds)
     if (round.status !== 'active' && !(round.status === 'aggregating' && round.plan.asynchronous)) return
-    const left = await participants.failAll(tx, round.id, { deviceIds, reason: departed(orgId) }, now())
+    const left = await participantsStore.failAll(tx, round.id, { deviceIds, reason: departed(orgId) }, now())
     if (left.failed === 0) return
     await roundsStore.update(tx, round.id, {
       taking_part: round.takingPart - left.places,

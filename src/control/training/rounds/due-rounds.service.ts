@@ -1,4 +1,4 @@
-import { countedForOthers, NOT_DELIVERED_IN_TIME, notCompleted } from '../../../domain/failure-reasons.ts'
+import { countedForOthers, NOT_DELIVERED_IN_TIME, NOT_RUNNING, notCompleted } from '../../../domain/failure-reasons.ts'
 import {
   ALL_REPORTED,
   describeFailures,
@@ -11,7 +11,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 import { unaudited } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import { selectionStore } from '../../fleet/selection/selection.service.ts'
-import { type AbsentDevicesStore, canStillJoin, type Failures } from './absent-devices.store.ts'
+import { absentDevicesStore, canStillJoin, type Failures } from './absent-devices.store.ts'
 import type { ParticipantScopes } from './participant-scope.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import { roundTimesStore } from './round-times.store.ts'
@@ -24,29 +24,26 @@ const MIN_MS = 1000
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 interface Parts {
-  readonly absent: AbsentDevicesStore
-  readonly endings: Pick<RoundEndings, 'collect' | 'fail'>
+  readonly endings: Pick<RoundEndings, 'collect' | 'fail' | 'wasStopped'>
   readonly scopes: Pick<ParticipantScopes, 'scopeOf'>
 }
 
 /** All members see a federation's round, but they should not see what other organizations' devices wrote about failures. */
-const createFailuresOf =
-  (absent: Pick<AbsentDevicesStore, 'failures'>) =>
-  async (tx: Executor, { id, federationId }: StoredRound): Promise<Failures> => {
-    const failures = await absent.failures(tx, id)
-    return federationId === null ? failures : { ...failures, reasons: countedForOthers(failures.reasons) }
-  }
+const failuresOf = async (tx: Executor, { id, federationId }: StoredRound): Promise<Failures> => {
+  const failures = await absentDevicesStore.failures(tx, id)
+  return federationId === null ? failures : { ...failures, reasons: countedForOthers(failures.reasons) }
+}
 
 /**
  * Reviews active rounds: gives the places of absent devices to others, and ends a round that can no longer be completed.
  * A review depends only on rows, so any process can run it at any time and repeat it. Skips private rounds: their participants
  * are determined by the draw.
  */
-const createReview = ({ events, now }: Context, { absent, endings, scopes }: Parts) => {
+const createReview = ({ events, now }: Context, { endings, scopes }: Parts) => {
   /** True if the round cannot reach the updates that it needs: too few devices can still join it. */
   const isHopeless = async (tx: Executor, round: StoredRound): Promise<boolean> => {
     const needed = neededUpdates(round)
-    const cohort = round.plan.secure === undefined ? null : await absent.countCohort(tx, round.id)
+    const cohort = round.plan.secure === undefined ? null : await absentDevicesStore.countCohort(tx, round.id)
     // Includes absent devices whose keys arrived all the same.
     if (cohort !== null) return cohort < needed
     const missing = needed - round.takingPart
@@ -63,8 +60,6 @@ const createReview = ({ events, now }: Context, { absent, endings, scopes }: Par
   const mayGetAnother = async (tx: Executor, round: StoredRound): Promise<boolean> =>
     (await countComing(tx, round, 1)) > 0
 
-  const failuresOf = createFailuresOf(absent)
-
   const giveUp = async (tx: Executor, round: StoredRound): Promise<void> => {
     const failures = await failuresOf(tx, round)
     const reason = describeFailures(failures)
@@ -76,7 +71,7 @@ const createReview = ({ events, now }: Context, { absent, endings, scopes }: Par
   /** Reviews the locked round and stores the changes. */
   return async (tx: Executor, round: StoredRound): Promise<void> => {
     if (round.status !== 'active' || round.privacy !== null) return
-    const given = await absent.giveUp(tx, round, now())
+    const given = await absentDevicesStore.giveUp(tx, round, now())
     const reviewed = { ...round, takingPart: round.takingPart - given }
     await roundsStore.update(tx, round.id, { taking_part: reviewed.takingPart })
     if (dueEvent(reviewed, now()) === 'collect') {
@@ -86,9 +81,9 @@ const createReview = ({ events, now }: Context, { absent, endings, scopes }: Par
     if (lacksOthers && !(await mayGetAnother(tx, reviewed))) return endings.collect(tx, reviewed)
     // A round that has never had enough devices may still get them.
     const needed = neededUpdates(round)
-    const lacks = reviewed.takingPart < needed && (await absent.countLive(tx, round.id)) >= needed
+    const lacks = reviewed.takingPart < needed && (await absentDevicesStore.countLive(tx, round.id)) >= needed
     if (lacks && (await isHopeless(tx, reviewed))) return giveUp(tx, reviewed)
-    const turnEnds = (await absent.nextTurnEnds(tx, round))?.getTime() ?? round.timeoutAt.getTime()
+    const turnEnds = (await absentDevicesStore.nextTurnEnds(tx, round))?.getTime() ?? round.timeoutAt.getTime()
     const next = Math.min(turnEnds, lacks || lacksOthers ? now().getTime() + LOOK_AGAIN_MS : round.timeoutAt.getTime())
     await roundsStore.update(tx, round.id, { review_at: new Date(Math.max(next, now().getTime() + MIN_MS)) })
     if (given > 0) await events.publish(tx, 'round.places_freed', { id: round.id })
@@ -98,9 +93,8 @@ const createReview = ({ events, now }: Context, { absent, endings, scopes }: Par
 /** Moves rounds to their next status when they are due. */
 export const createDueRounds = (context: Context, parts: Parts) => {
   const { database, now } = context
-  const { endings, absent } = parts
+  const { endings } = parts
   const review = createReview(context, parts)
-  const failuresOf = createFailuresOf(absent)
 
   const isAny = (): Promise<boolean> => roundsStore.isAnyDue(database.sql, now())
 
@@ -139,14 +133,16 @@ export const createDueRounds = (context: Context, parts: Parts) => {
 
   const timeOut = async (tx: Executor, round: StoredRound): Promise<void> => {
     const failures = round.privacy === null ? await failuresOf(tx, round) : null
+    const isDown = endings.wasStopped(round)
     const parts = [
       `${endedEarly(round) ? ALL_REPORTED : `${TIMED_OUT} after ${lasted(round)} s`}: ` +
         `${round.completedDevices} of at least ${neededUpdates(round)} updates had arrived.`,
+      ...(isDown ? [NOT_RUNNING] : []),
       ...(round.plan.secure === undefined ? [] : ['No update was revealed.']),
       ...(failures === null || failures.failed === 0 ? [] : [`${describeFailures(failures)}.`]),
     ]
     const reason = parts.join(' ')
-    await endings.fail(tx, round, { event: 'time_out', reason, reported: NOT_DELIVERED_IN_TIME })
+    await endings.fail(tx, round, { event: 'time_out', reason, reported: isDown ? NOT_RUNNING : NOT_DELIVERED_IN_TIME })
   }
 
   const resetTimesAhead = (): Promise<void> => roundTimesStore.resetTimesAhead(database.sql, now())

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { Evaluation, MetricReport } from '../../../domain/metrics.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { StoredRound } from './stored-round.store.ts'
+import type { StoredRound } from './rounds.store.ts'
 
 /** `missed`: no answer before the evaluation ended, or no longer awaited. */
-export type EvaluationState = 'asked' | 'reported' | 'failed' | 'missed'
+type EvaluationState = 'asked' | 'reported' | 'failed' | 'missed'
 
 /** Devices' evaluations of the models that rounds distribute and make. */
 export const evaluationsStore = {

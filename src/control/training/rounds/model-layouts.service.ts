@@ -10,10 +10,10 @@ import type { StoredVersion } from '../../catalog/models/models.service.ts'
 import type { Context } from '../../context.ts'
 import { singleFlight } from '../../single-flight.ts'
 import type { StoredRound } from './rounds.store.ts'
-import { refusedAs } from './update-metrics.service.ts'
+import { refusedAs } from './update-counts.service.ts'
 
 /** How a round or job can use a model's file. */
-export interface ModelContent {
+interface ModelContent {
   /** The file is a raw float32 vector. */
   readonly rawVector: boolean
   /** Why its tensors cannot be read; null if they can. */

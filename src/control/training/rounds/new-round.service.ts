@@ -26,6 +26,8 @@ export interface RoundRequest {
   /** Null for the default that follows from the timeout. */
   readonly graceSeconds: number | null
   readonly version: StoredVersion | null
+  /** The version belongs to another organization, which must still share it when the round opens. */
+  readonly sharedModel: boolean
   readonly privacy: PrivacySettings | null
   /** Null if the service sees every update. */
   readonly secure: SecurePlan | null

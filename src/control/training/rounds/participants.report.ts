@@ -3,7 +3,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 import type { RoundParticipantRow } from '../../../platform/db/training-rows.ts'
 import { fromRow, type Participant } from './participants.store.ts'
 
-export interface ListedParticipant extends Participant {
+interface ListedParticipant extends Participant {
   /** Internal id. */
   readonly deviceId: string
   /** User-chosen id. */

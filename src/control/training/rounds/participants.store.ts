@@ -2,8 +2,7 @@ import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { TOO_OLD } from '../../../domain/failure-reasons.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { RoundParticipantRow } from '../../../platform/db/training-rows.ts'
-import type { SelectionStore } from '../../fleet/selection/selection.service.ts'
-import { retakePlace, takePlace } from './places.store.ts'
+import { selectionStore } from '../../fleet/selection/selection.service.ts'
 import { isDueAt } from './stored-round.store.ts'
 
 /** `absent`: it did not fetch the plan in time; its place is open to others, and its update is still accepted. */
@@ -27,7 +26,8 @@ export interface ParticipantKey {
   readonly deviceId: string
 }
 
-export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMissing' | 'isInGroup'>) => ({
+/** Devices that take part in rounds. */
+export const participantsStore = {
   async insertAll(
     db: Executor,
     roundId: string,
@@ -40,12 +40,6 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
         case when id = ${chosen.starter}::uuid then ${now}::timestamptz end
       from unnest(${[...(chosen.starter === null ? [] : [chosen.starter]), ...chosen.drawn]}::uuid[]) as c (id)
     `.execute(db)
-  },
-
-  /** Gives the device a free place in an active round: a new one, or its own again if it was absent; false if it gets none. */
-  async join(db: Executor, roundId: string, deviceId: string, now: Date): Promise<boolean> {
-    const inGroup = sql`(group_id is null or ${selection.isInGroup(sql`rounds.group_id`, deviceId)})`
-    return (await takePlace(db, roundId, deviceId, inGroup, now)) || (await retakePlace(db, roundId, deviceId, now))
   },
 
   /**
@@ -208,7 +202,7 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
         reported_at = coalesce(reported_at, ${now})
       where round_id = ${roundId} and state in ('selected', 'absent') returning device_id`.execute(db)
     if (why.missed && rows.length > 0) {
-      await selection.markMissing(
+      await selectionStore.markMissing(
         db,
         rows.map((row) => row.device_id),
         now,
@@ -222,7 +216,7 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
       .executeTakeFirstOrThrow()
     return failed
   },
-})
+}
 
 /** Device `d` has a part in the round. */
 export const hasPartIn = (roundId: string): RawBuilder<boolean> => sql<boolean>`exists (
@@ -236,5 +230,3 @@ export const fromRow = (row: Selectable<RoundParticipantRow>): Participant => ({
   fetchedAt: row.fetched_at,
   failureReason: row.failure_reason,
 })
-
-export type ParticipantsStore = ReturnType<typeof createParticipantsStore>

@@ -11,7 +11,7 @@ import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.servic
 import { singleFlight } from '../../single-flight.ts'
 import { announcementsReport } from './announcements.report.ts'
 import type { ParticipantScopes } from './participant-scope.service.ts'
-import type { Participant, ParticipantKey, ParticipantsStore } from './participants.store.ts'
+import { type Participant, type ParticipantKey, participantsStore } from './participants.store.ts'
 import { roundsReport } from './rounds.report.ts'
 import type { RoundBeginning, RoundsService } from './rounds.service.ts'
 import type { StoredRound } from './rounds.store.ts'
@@ -20,26 +20,19 @@ import type { StoredRound } from './rounds.store.ts'
 export const createParticipation = (
   { database, now }: Context,
   {
-    participants,
     rounds,
     scopes,
     models,
     devices,
     heartbeats,
   }: {
-    readonly participants: ParticipantsStore
     readonly rounds: Pick<RoundsService, 'get' | 'beginning'>
     readonly scopes: Pick<ParticipantScopes, 'includes'>
     readonly models: Pick<ModelsService, 'originOf'>
     readonly devices: Pick<DevicesService, 'owner' | 'get'>
-    readonly heartbeats: Pick<HeartbeatsService, 'contribute' | 'withdraw'>
+    readonly heartbeats: Pick<HeartbeatsService, 'withdraw'>
   },
 ) => {
-  heartbeats.contribute({
-    announcedTo: (deviceIds) => announcementsReport.announcedTo(database.sql, deviceIds, now()),
-    join: (roundId, deviceId) => participants.join(database.sql, roundId, deviceId, now()),
-  })
-
   // All devices of a round request the same version at once.
   const handedOut = singleFlight<StoredVersion>(16)
   const versionOf = async ({ globalModelId: id, globalModelVersion: number }: RoundBeginning) =>
@@ -50,7 +43,7 @@ export const createParticipation = (
   const markFetched = createBatcher<ParticipantKey, void>({
     maxBatch: 1000,
     run: async (fetched) => {
-      await participants.markFetched(database.sql, fetched, now())
+      await participantsStore.markFetched(database.sql, fetched, now())
       return fetched.map(() => undefined)
     },
   })
@@ -58,7 +51,7 @@ export const createParticipation = (
   const acknowledge = createBatcher<ParticipantKey, void>({
     maxBatch: 1000,
     run: async (fetched) => {
-      await participants.acknowledge(database.sql, fetched, now())
+      await participantsStore.acknowledge(database.sql, fetched, now())
       return fetched.map(() => undefined)
     },
   })
@@ -67,7 +60,7 @@ export const createParticipation = (
   const rebase = createBatcher<ParticipantKey, void>({
     maxBatch: 1000,
     run: async (fetched) => {
-      await participants.rebase(database.sql, fetched)
+      await participantsStore.rebase(database.sql, fetched)
       return fetched.map(() => undefined)
     },
   })
@@ -127,7 +120,7 @@ export const createParticipation = (
       const device = await (deviceId === undefined
         ? devices.owner(caller)
         : devices.get(caller, deviceId, { orgId, near: round.orgId }))
-      const part = await participants.find(database.sql, round.id, device.id)
+      const part = await participantsStore.find(database.sql, round.id, device.id)
       const isIncluded = await scopes.includes(round, device.id)
       const cameLate = part === null && round.endedAt !== null && device.createdAt > round.endedAt
       const reason = cameLate && isIncluded ? CAME_LATE : explainSelection(round, part, isIncluded)

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
 import { isUniqueViolation } from '../../../platform/db/violations.ts'
+import { selectionStore } from '../../fleet/selection/selection.service.ts'
 
 /** An absent device may retake its place only after this time: other devices are more likely to respond, and go first. */
 const OTHERS_FIRST_MS = 10_000
@@ -17,13 +18,7 @@ const hasFreePlace = (now: Date) => sql`status = 'active' and ${HAS_FREE_PLACE} 
   and not exists (select from secure_rounds s where s.round_id = rounds.id and s.status <> 'advertising')`
 
 /** For a device that has never had a place in the round. */
-export const takePlace = async (
-  db: Executor,
-  roundId: string,
-  deviceId: string,
-  inGroup: RawBuilder<unknown>,
-  now: Date,
-) => {
+const takePlace = async (db: Executor, roundId: string, deviceId: string, inGroup: RawBuilder<unknown>, now: Date) => {
   try {
     const { rows } = await sql`
       with place as (
@@ -45,7 +40,7 @@ export const takePlace = async (
 }
 
 /** For an absent device, after other devices have had time to take its place. */
-export const retakePlace = async (db: Executor, roundId: string, deviceId: string, now: Date): Promise<boolean> => {
+const retakePlace = async (db: Executor, roundId: string, deviceId: string, now: Date): Promise<boolean> => {
   const { rows } = await sql`
     with held as materialized (
       select id from rounds where id = ${roundId} and ${hasFreePlace(now)} for no key update
@@ -59,4 +54,13 @@ export const retakePlace = async (db: Executor, roundId: string, deviceId: strin
     update rounds r set taking_part = r.taking_part + 1, review_at = least(r.review_at, ${now}::timestamptz + ${TURN})
     from back where r.id = back.round_id returning r.id`.execute(db)
   return rows.length === 1
+}
+
+/** The places of active rounds, which devices take by heartbeat. */
+export const placesStore = {
+  /** Gives the device a free place in an active round: a new one, or its own again if it was absent; false if it gets none. */
+  async join(db: Executor, roundId: string, deviceId: string, now: Date): Promise<boolean> {
+    const inGroup = sql`(group_id is null or ${selectionStore.isInGroup(sql`rounds.group_id`, deviceId)})`
+    return (await takePlace(db, roundId, deviceId, inGroup, now)) || (await retakePlace(db, roundId, deviceId, now))
+  },
 }

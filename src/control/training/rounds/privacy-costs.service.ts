@@ -34,7 +34,7 @@ export interface JobSpending extends Pick<PrivacyLoss, 'epsilon' | 'accountant'>
 const PRECISION = 1e-4
 
 /** What all rounds of a job may cost in total. */
-export interface JobLimit {
+interface JobLimit {
   readonly jobId: string
   readonly epsilon: number
 }

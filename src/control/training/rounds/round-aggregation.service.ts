@@ -8,7 +8,7 @@ import type { PathOf, StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import type { SumTotals } from '../../../secure-aggregation/fixed-point.ts'
 import type { Context } from '../../context.ts'
 import { presentSettings as presentSecure } from '../secure-rounds/secure-rounds.present.ts'
-import type { SecureSums } from '../secure-rounds/secure-sums.service.ts'
+import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { ModelLayouts } from './model-layouts.service.ts'
 import { presentCost, presentSampling } from './round-settings.present.ts'
 import type { ScreenedUpdate, StoredRound } from './rounds.store.ts'
@@ -36,7 +36,7 @@ export const discardUnkept = async ({ output, state, control }: RoundAggregate):
  * uses the mean change gets only that, with the global model as the update.
  */
 const createUnmasking =
-  ({ blobs }: Context, { sums }: { readonly sums: SecureSums }) =>
+  ({ blobs }: Context, { secure }: { readonly secure: Pick<SecureSteps, 'unmask'> }) =>
   async (round: StoredRound, delivered: readonly DeliveredUpdate[], globalPath: string, pathOf: PathOf) => {
     const scratchPath = await blobs.scratchPath()
     const masked = await Promise.all(
@@ -47,7 +47,7 @@ const createUnmasking =
     )
     const rawVector = round.plan.rawVector === true
     const output = round.plan.exactMean ? 'change' : 'model'
-    const totals = await sums.unmask(round.id, masked, { globalPath, rawVector, output, outputPath: scratchPath })
+    const totals = await secure.unmask(round.id, masked, { globalPath, rawVector, output, outputPath: scratchPath })
     const mean = { id: 'mean of masked updates', numSamples: totals.weight }
     const inputs =
       output === 'model'
@@ -61,7 +61,7 @@ export const createRoundAggregation = (
   context: Context,
   parts: {
     readonly layouts: Pick<ModelLayouts, 'layoutOf'>
-    readonly sums: SecureSums
+    readonly secure: Pick<SecureSteps, 'unmask'>
   },
 ) => {
   const { blobs, workers } = context

@@ -1,7 +1,7 @@
 import { compareIds } from '../../../aggregation/receipt.ts'
-import { NOT_DELIVERED, NOT_NEEDED } from '../../../domain/failure-reasons.ts'
+import { NOT_DELIVERED, NOT_NEEDED, NOT_RUNNING } from '../../../domain/failure-reasons.ts'
 import { type MetricReport, summarizeEvaluation, summarizeMetrics, weightedMean } from '../../../domain/metrics.ts'
-import { nextStatus } from '../../../domain/round.ts'
+import { dueAt, nextStatus } from '../../../domain/round.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { formatOf } from '../../../tensors/detect.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
@@ -9,12 +9,15 @@ import type { ModelsService } from '../../catalog/models/models.service.ts'
 import type { Context } from '../../context.ts'
 import type { RoundFacts } from '../../events.ts'
 import { evaluationsStore } from './evaluations.store.ts'
-import type { ParticipantsStore } from './participants.store.ts'
+import { participantsStore } from './participants.store.ts'
 import type { RoundAggregate } from './round-aggregation.service.ts'
 import { roundsStore, type ScreenedUpdate, type StoredRound } from './rounds.store.ts'
 import type { DeliveredUpdate } from './updates.report.ts'
 import type { StoredUpdate } from './updates.store.ts'
 import type { VisibleRounds } from './visible-rounds.service.ts'
+
+/** Another process ends a due round within a second. */
+const ENDED_WITHIN_MS = 5000
 
 type Delivered = readonly DeliveredUpdate[]
 
@@ -26,7 +29,6 @@ interface Aggregated {
 }
 
 interface Parts {
-  readonly participants: ParticipantsStore
   readonly models: Pick<ModelsService, 'originOf' | 'addAggregate'>
   readonly files: Pick<FilesService, 'keep'>
   readonly visibleRounds: Pick<VisibleRounds, 'cataloged'>
@@ -109,27 +111,34 @@ const createCompletion = ({ database, events, now }: Context, { models, files, v
 /** Ends rounds. Other modules react to the published events, in the same transaction. */
 export const createRoundEndings = (context: Context, parts: Parts) => {
   const { events, now } = context
-  const { participants } = parts
+  const startedAt = now()
+
+  /** True if no process was running when the round's time ran out: its devices could not submit (docs/decisions/0201). */
+  const wasStopped = (round: StoredRound): boolean => startedAt.getTime() - dueAt(round).getTime() > ENDED_WITHIN_MS
 
   // Devices of an asynchronous job continue from round to round; when the job ends, their part in its latest round ends too.
   events.inTransaction('job.changed', async (tx, job) => {
     if (job.ended === null) return
     const latest = await roundsStore.latestOfJob(tx, job.id)
     if (!latest?.plan.asynchronous) return
-    await participants.failTheRest(tx, latest.id, { reason: job.ended, missed: false }, now())
+    await participantsStore.failTheRest(tx, latest.id, { reason: job.ended, missed: false }, now())
   })
 
   return {
+    wasStopped,
+
     /**
      * Makes the locked round stop accepting updates. Devices that have not delivered have failed; in an asynchronous job they
-     * deliver to a later round. Nothing is wrong with devices that over-selection cuts off.
+     * deliver to a later round. Nothing is wrong with devices that over-selection cuts off, or that could not submit.
      */
     async collect(tx: Executor, round: StoredRound): Promise<void> {
       const isFull = round.wantedUpdates !== null && round.completedDevices >= round.wantedUpdates
-      const why = { reason: isFull ? NOT_NEEDED : NOT_DELIVERED, missed: round.privacy === null && !isFull }
+      const isDown = wasStopped(round)
+      const reason = isFull ? NOT_NEEDED : isDown ? NOT_RUNNING : NOT_DELIVERED
+      const why = { reason, missed: round.privacy === null && !isFull && !isDown }
       const failed = round.plan.asynchronous
         ? round.failedDevices
-        : await participants.failTheRest(tx, round.id, why, now())
+        : await participantsStore.failTheRest(tx, round.id, why, now())
       await roundsStore.update(tx, round.id, { status: nextStatus(round.status, 'collect'), failed_devices: failed })
       await events.publish(tx, 'round.collected', factsOf(round))
     },
@@ -150,14 +159,10 @@ export const createRoundEndings = (context: Context, parts: Parts) => {
         readonly cancelled?: true
       },
     ): Promise<void> {
+      const missed = why.event === 'time_out' && round.privacy === null && !wasStopped(round)
       const failed = round.plan.asynchronous
         ? round.failedDevices
-        : await participants.failTheRest(
-            tx,
-            round.id,
-            { reason: why.reported, missed: why.event === 'time_out' && round.privacy === null },
-            now(),
-          )
+        : await participantsStore.failTheRest(tx, round.id, { reason: why.reported, missed }, now())
       await roundsStore.update(tx, round.id, {
         status: nextStatus(round.status, why.event),
         failed_devices: failed,

@@ -1,12 +1,14 @@
+import { conflict } from '../../../domain/errors.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import type { ModelsService } from '../../catalog/models/models.service.ts'
 import type { Context } from '../../context.ts'
 import type { Ledger } from '../../federations/ledger.service.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
 import { type PrivateDraws, type Scope, selectionStore } from '../../fleet/selection/selection.service.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import { newRound, planOf, type RoundRequest } from './new-round.service.ts'
-import { hasPartIn, type ParticipantsStore } from './participants.store.ts'
+import { hasPartIn, participantsStore } from './participants.store.ts'
 import type { PrivacyCost } from './privacy-costs.service.ts'
 import { factsOf, type RoundEndings } from './round-endings.service.ts'
 import { type NewRound, roundsStore, type StoredRound } from './rounds.store.ts'
@@ -14,21 +16,18 @@ import { type NewRound, roundsStore, type StoredRound } from './rounds.store.ts'
 export type { RoundRequest } from './new-round.service.ts'
 
 interface Parts {
-  readonly participants: ParticipantsStore
   readonly draws: PrivateDraws
   readonly endings: Pick<RoundEndings, 'fail'>
   readonly ledger: Pick<Ledger, 'reserve'>
   readonly secure: Pick<SecureSteps, 'open'>
   readonly heartbeats: Pick<HeartbeatsService, 'announce'>
+  readonly models: Pick<ModelsService, 'keepShared'>
   /** The operator's straggler grace, for rounds that do not set one; null for the default that follows from the timeout. */
   readonly graceSeconds: number | null
 }
 
 /** Starts each kind of round, in the transaction that opens it. */
-const createOpenings = (
-  { events, random }: Context,
-  { participants, draws, endings, ledger, secure, heartbeats }: Parts,
-) => {
+const createOpenings = ({ events, random }: Context, { draws, endings, ledger, secure, heartbeats }: Parts) => {
   const insert = async (tx: Executor, round: NewRound, takingPart: number): Promise<StoredRound> => {
     const inserted = await roundsStore.insert(tx, round, takingPart)
     await heartbeats.announce(tx, inserted.id)
@@ -50,7 +49,7 @@ const createOpenings = (
     const drawn = await selectionStore.drawActive(tx, { ...draw, count, except: starter, without: null })
     const inserted = await insert(tx, round, drawn.length + (starter === null ? 0 : 1))
     if (requested.secure !== null) await secure.open(tx, round, requested.secure)
-    await participants.insertAll(tx, round.id, { starter, drawn }, round.startedAt)
+    await participantsStore.insertAll(tx, round.id, { starter, drawn }, round.startedAt)
     return inserted
   }
 
@@ -60,7 +59,7 @@ const createOpenings = (
     const draw = await drawOf(tx, round, requested.scope)
     const inserted = await insert(tx, round, requested.starter === null ? 0 : 1)
     const carriedOver = requested.job?.previousRoundId
-      ? await participants.carryOver(tx, {
+      ? await participantsStore.carryOver(tx, {
           from: requested.job.previousRoundId,
           to: id,
           oldestStep: requested.job.step - Number(plan.options!.max_staleness),
@@ -69,7 +68,7 @@ const createOpenings = (
       : 0
     const count = round.targetDevices - carriedOver
     const drawn = await selectionStore.drawActive(tx, { ...draw, count, except: null, without: hasPartIn(id) })
-    await participants.insertAll(tx, id, { starter: null, drawn }, startedAt)
+    await participantsStore.insertAll(tx, id, { starter: null, drawn }, startedAt)
     const takingPart = carriedOver + drawn.length
     await roundsStore.update(tx, id, { taking_part: takingPart })
     return { ...inserted, takingPart }
@@ -83,7 +82,7 @@ const createOpenings = (
     }
     const drawn = await draws.draw(tx, scope, privacy.sampleRate)
     const inserted = await insert(tx, round, drawn.length)
-    await participants.insertAll(tx, round.id, { starter: null, drawn }, round.startedAt)
+    await participantsStore.insertAll(tx, round.id, { starter: null, drawn }, round.startedAt)
     if (drawn.length >= round.minDevices) return inserted
     const reason =
       `The draw gave ${drawn.length} of at least ${round.minDevices} devices: a private round draws devices at random, ` +
@@ -98,7 +97,7 @@ const createOpenings = (
 /** Opens rounds: draws the devices, reserves the privacy cost, and creates the plan. */
 export const createRoundStarts = (context: Context, parts: Parts) => {
   const { now, newId } = context
-  const { draws } = parts
+  const { draws, models } = parts
   const { openPlain, openAsynchronous, openPrivate } = createOpenings(context, parts)
 
   /** How many devices could be selected; null if the plan does not need it, because counting reads them all. */
@@ -113,6 +112,12 @@ export const createRoundStarts = (context: Context, parts: Parts) => {
   const starterOf = async (tx: Executor, { starter, scope }: RoundRequest): Promise<string | null> =>
     starter !== null && (await selectionStore.belongsTo(tx, scope, starter)) ? starter : null
 
+  /** @throws conflict if the model has been unshared since the request was checked */
+  const requireShared = async (tx: Executor, { sharedModel, version, orgId }: RoundRequest): Promise<void> => {
+    if (!sharedModel || (await models.keepShared(tx, version!.modelId, orgId!))) return
+    throw conflict(`The model ${version!.modelId} is no longer shared with '${orgId}'.`)
+  }
+
   return {
     /** How many devices the round could select; counting may stop at `enough`. */
     countActive: (
@@ -125,9 +130,10 @@ export const createRoundStarts = (context: Context, parts: Parts) => {
     /**
      * Opens the round in this transaction, at the price that `priced` has found. A private round whose draw is smaller than
      * min_devices ends in the same transaction, and is charged. @throws conflict while another round of the organization is in
-     * progress, and if something else was booked in the meantime
+     * progress, if its model is no longer shared, and if something else was booked in the meantime
      */
     async open(tx: Executor, request: RoundRequest, price: PrivacyCost | null): Promise<StoredRound> {
+      await requireShared(tx, request)
       const startedAt = now()
       const starter = await starterOf(tx, request)
       const requested = { ...request, starter, graceSeconds: request.graceSeconds ?? parts.graceSeconds }

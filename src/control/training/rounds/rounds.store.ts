@@ -214,7 +214,7 @@ export interface ScreenedUpdate {
 }
 
 /** Columns that change after a round's start; jsonb columns as JSON text. */
-export interface RoundChanges {
+interface RoundChanges {
   status: RoundStatus
   quorum_at: Date
   completed_devices: number

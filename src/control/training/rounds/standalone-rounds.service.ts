@@ -1,4 +1,4 @@
-import type { Caller } from '../../../domain/access.ts'
+import { type Caller, sees } from '../../../domain/access.ts'
 import { inBody } from '../../../domain/errors.ts'
 import { requireSizes, TIMEOUT_SECONDS } from '../../../domain/round.ts'
 import { DEFAULT_STRATEGY, isTreeStrategy } from '../../../domain/strategy-rules.ts'
@@ -123,6 +123,7 @@ export const createStandaloneRounds = (
         timeoutSeconds: requested.timeoutSeconds ?? TIMEOUT_SECONDS.default,
         graceSeconds: null,
         version,
+        sharedModel: named !== null && !sees(caller, named.model.orgId),
         privacy: requested.privacy,
         secure: secured,
         rawVector,

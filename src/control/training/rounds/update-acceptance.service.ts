@@ -4,7 +4,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 import type { Context } from '../../context.ts'
 import type { ObservationsService } from '../../delivery/experiments/observations.service.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
-import type { Participant, ParticipantsStore } from './participants.store.ts'
+import { type Participant, participantsStore } from './participants.store.ts'
 import { factsOf, type RoundEndings } from './round-endings.service.ts'
 import { roundsStore, type StoredRound } from './rounds.store.ts'
 import { type StoredUpdate, updatesStore } from './updates.store.ts'
@@ -47,12 +47,10 @@ const MAX_BATCH = 500
 export const createUpdateAcceptance = (
   { database, events, now, newId }: Context,
   {
-    participants,
     endings,
     secure,
     observations,
   }: {
-    readonly participants: ParticipantsStore
     readonly endings: RoundEndings
     readonly secure: Pick<SecureSteps, 'acceptMasked'>
     readonly observations: Pick<ObservationsService, 'observeUpdate'>
@@ -61,7 +59,7 @@ export const createUpdateAcceptance = (
   /** Locks the rounds that the updates count for; in an asynchronous job, perhaps later ones than they began from. */
   const lockRounds = async (tx: Executor, arrivals: readonly Arrival[]): Promise<Map<string, Tally>> => {
     const moving = arrivals.filter(({ admitted }) => admitted.plan.asynchronous)
-    const taken = await participants.findAll(tx, moving.map(keyOf))
+    const taken = await participantsStore.findAll(tx, moving.map(keyOf))
     const roundIds = new Set(taken.flatMap((part) => (part === null ? [] : [part.roundId])))
     for (const { admitted } of arrivals) if (!admitted.plan.asynchronous) roundIds.add(admitted.id)
     const locked = await roundsStore.lockAll(tx, [...roundIds])
@@ -81,7 +79,7 @@ export const createUpdateAcceptance = (
   const acceptAll = async (tx: Executor, arrivals: readonly Arrival[]): Promise<(StoredUpdate | null)[]> => {
     const tallies = await lockRounds(tx, arrivals)
     const accepted = new Map<string, Accepted>()
-    const found = await participants.findAll(tx, arrivals.map(keyOf))
+    const found = await participantsStore.findAll(tx, arrivals.map(keyOf))
     const bases = await basesOf(tx, found)
     const acceptances: (StoredUpdate | null)[] = []
     for (const [index, arrival] of arrivals.entries()) {

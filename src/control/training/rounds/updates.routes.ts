@@ -10,7 +10,7 @@ import type { RoundRecords } from './round-records.service.ts'
 import { present as presentRound } from './rounds.present.ts'
 import { FailureBody, ListRoundsQuery, Round, RoundParams } from './rounds.schema.ts'
 import type { RoundsService } from './rounds.service.ts'
-import type { UpdateMetrics } from './update-metrics.service.ts'
+import type { UpdateCounts } from './update-counts.service.ts'
 import { ModelUpdate, readReport, UpdateFields } from './updates.schema.ts'
 import type { StoredUpdate, UpdatesService } from './updates.service.ts'
 import type { VisibleRounds } from './visible-rounds.service.ts'
@@ -21,13 +21,13 @@ export const updatesRoutes = (
     updates,
     rounds,
     records,
-    updateMetrics: counts,
+    updateCounts: counts,
     visibleRounds,
   }: {
     readonly updates: UpdatesService
     readonly rounds: Pick<RoundsService, 'get'>
     readonly records: Pick<RoundRecords, 'updates'>
-    readonly updateMetrics: UpdateMetrics
+    readonly updateCounts: UpdateCounts
     readonly visibleRounds: Pick<VisibleRounds, 'one'>
   },
   storage: { readonly blobs: BlobStore; readonly maxUploadBytes: number },

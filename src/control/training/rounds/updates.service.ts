@@ -1,6 +1,7 @@
 import type { Caller } from '../../../domain/access.ts'
 import { badRequest, conflict, type ServiceError } from '../../../domain/errors.ts'
 import { TOO_OLD } from '../../../domain/failure-reasons.ts'
+import { withheldOf } from '../../../domain/private-round.ts'
 import { dueEvent } from '../../../domain/round.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import type { StagedBlob } from '../../../platform/blobs/blob-store.ts'
@@ -12,13 +13,12 @@ import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { DueRounds } from './due-rounds.service.ts'
 import { createTensorChecks, type ModelLayouts } from './model-layouts.service.ts'
 import type { ParticipantScopes } from './participant-scope.service.ts'
-import type { Participant, ParticipantKey, ParticipantsStore } from './participants.store.ts'
+import { type Participant, type ParticipantKey, participantsStore } from './participants.store.ts'
 import { explainSelection } from './participation.service.ts'
-import type { RoundsService, StoredRound } from './rounds.service.ts'
-import { roundsStore } from './rounds.store.ts'
+import type { RoundsService } from './rounds.service.ts'
+import { roundsStore, type StoredRound } from './rounds.store.ts'
 import type { UpdateAcceptance, UpdateReport } from './update-acceptance.service.ts'
 import { type StoredUpdate, updatesStore } from './updates.store.ts'
-import { withheldOf } from './withheld-metrics.ts'
 
 export type { StoredUpdate } from './updates.store.ts'
 
@@ -30,7 +30,6 @@ const MASKED = { rawVector: false, warning: null } as const
 const NEVER = new AbortController().signal
 
 interface Parts {
-  readonly participants: Pick<ParticipantsStore, 'find' | 'findAll' | 'report'>
   readonly acceptance: UpdateAcceptance
   readonly layouts: Pick<ModelLayouts, 'layoutOf' | 'inspectTrees'>
   readonly rounds: Pick<RoundsService, 'get'>
@@ -41,11 +40,11 @@ interface Parts {
 }
 
 /** Checks whether a round awaits a device's update. */
-const createAdmission = ({ database }: Context, { participants, scopes }: Parts) => {
+const createAdmission = ({ database }: Context, { scopes }: Parts) => {
   // All of a round's devices arrive at once.
   const partIn = createBatcher<ParticipantKey, Participant | null>({
     maxBatch: 1000,
-    run: (requested) => participants.findAll(database.sql, requested),
+    run: (requested) => participantsStore.findAll(database.sql, requested),
   })
 
   /** The device's part in this round if it may still submit an update. @throws conflict with the reason */
@@ -108,22 +107,18 @@ const notParticipant = (round: StoredRound, isIncluded: boolean): ServiceError =
 
 /** Fails a participant, with its reason; the round stops waiting for it, and its place becomes free. */
 const createFailures =
-  (
-    { database, events, now }: Context,
-    { participants, rounds, due }: Parts,
-    requireOpen: ReturnType<typeof createAdmission>,
-  ) =>
+  ({ database, events, now }: Context, { rounds, due }: Parts, requireOpen: ReturnType<typeof createAdmission>) =>
   async (caller: Caller, roundId: string, reason: string): Promise<StoredRound> => {
     const admitted = await rounds.get(caller, roundId)
     const { deviceId } = await requireOpen(admitted, caller.deviceId)
     const isDue = await database.transaction(async (tx) => {
-      const own = await participants.find(tx, roundId, deviceId)
+      const own = await participantsStore.find(tx, roundId, deviceId)
       const round = await roundsStore.lock(tx, own?.roundId ?? roundId)
-      const part = await participants.find(tx, roundId, deviceId)
+      const part = await participantsStore.find(tx, roundId, deviceId)
       if (part === null || part.roundId !== round?.id) return false
       if (part.state !== 'selected' && part.state !== 'absent') return false
       if (round.status !== 'active' && !round.plan.asynchronous) return false
-      await participants.report(tx, { roundId: round.id, deviceId, state: 'failed', reason }, now())
+      await participantsStore.report(tx, { roundId: round.id, deviceId, state: 'failed', reason }, now())
       const changed = {
         ...round,
         takingPart: round.takingPart - (part.state === 'selected' ? 1 : 0),

@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { MetricReport, Metrics } from '../../../domain/metrics.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { UpdateRow } from '../../../platform/db/training-rows.ts'
-import type { StoredRound } from './stored-round.store.ts'
+import type { StoredRound } from './rounds.store.ts'
 
 export interface StoredUpdate {
   readonly id: string

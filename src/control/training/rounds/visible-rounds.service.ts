@@ -58,22 +58,27 @@ export const createVisibleRounds = (
     )
   }
 
-  /** The rounds, without figures that would reveal single devices of other organizations to this caller. */
-  const shown = async (caller: Pick<Caller, 'orgId'>, rounds: readonly StoredRound[]): Promise<VisibleRound[]> => {
-    const mixed = caller.orgId === null ? [] : rounds.filter(({ federationId }) => federationId !== null)
+  /** The rounds, without figures that would reveal single devices of organizations other than the reader's own. */
+  const withholdFrom = async (
+    db: Executor,
+    rounds: readonly StoredRound[],
+    isOwn: (orgId: string | null) => boolean,
+  ): Promise<VisibleRound[]> => {
+    const mixed = rounds.filter(({ federationId }) => federationId !== null)
     if (mixed.length === 0) return [...rounds]
-    const sources = await sourcesOf(database.sql, mixed)
-    const minGroupSizes = await minGroupSizesOf(database.sql, mixed, sources)
+    const sources = await sourcesOf(db, mixed)
+    const minGroupSizes = await minGroupSizesOf(db, mixed, sources)
     const counts = countsBy(sources)
     return rounds.map((round) =>
       round.federationId === null
         ? round
-        : withhold(round, counts, {
-            isOwn: (orgId) => orgId === caller.orgId,
-            minGroupSize: minGroupSizes.get(round.id)!,
-          }),
+        : withhold(round, counts, { isOwn, minGroupSize: minGroupSizes.get(round.id)! }),
     )
   }
+
+  /** The rounds, without figures that would reveal single devices of other organizations to this caller. */
+  const shown = async ({ orgId }: Pick<Caller, 'orgId'>, rounds: readonly StoredRound[]): Promise<VisibleRound[]> =>
+    orgId === null ? [...rounds] : withholdFrom(database.sql, rounds, (one) => one === orgId)
 
   return {
     shown,
@@ -93,15 +98,8 @@ export const createVisibleRounds = (
      * Rounds of one job with the figures that any member of the federation may see, because they become part of the catalog or
      * decide about the job: as shown to a member without a device in the round.
      */
-    async cataloged(db: Executor, rounds: readonly StoredRound[]): Promise<readonly VisibleRound[]> {
-      if (rounds.every(({ federationId }) => federationId === null)) return rounds
-      const sources = await sourcesOf(db, rounds)
-      const minGroupSizes = await minGroupSizesOf(db, rounds, sources)
-      const counts = countsBy(sources)
-      return rounds.map((round) =>
-        withhold(round, counts, { isOwn: () => false, minGroupSize: minGroupSizes.get(round.id)! }),
-      )
-    },
+    cataloged: (db: Executor, rounds: readonly StoredRound[]): Promise<VisibleRound[]> =>
+      withholdFrom(db, rounds, () => false),
   }
 }
 

@@ -1,7 +1,9 @@
-import { badRequest } from '../../../domain/errors.ts'
+import type { UnmaskingJob } from '../../../aggregation/aggregation-messages.ts'
+import { badRequest, conflict } from '../../../domain/errors.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { coordinateCount } from '../../../secure-aggregation/coordinates.ts'
-import { TRAILER } from '../../../secure-aggregation/fixed-point.ts'
+import { type SumTotals, TRAILER } from '../../../secure-aggregation/fixed-point.ts'
+import { requireNames } from '../../../secure-aggregation/messages.ts'
 import { checkMaskedSize, type OpenStatus, openRound, requireTurn } from '../../../secure-aggregation/server-round.ts'
 import { type SecureSettings, secureSettings } from '../../../secure-aggregation/settings.ts'
 import type { Layout } from '../../../tensors/layout.ts'
@@ -49,9 +51,17 @@ interface Timed {
 export const deadlineOf = (status: OpenStatus, { startedAt, timeoutAt }: Timed): Date =>
   new Date(startedAt.getTime() + SHARE_OF_TIME[status] * (timeoutAt.getTime() - startedAt.getTime()))
 
-/** Secure aggregation as rounds use it: checks the settings, opens the secure round, and admits masked updates. */
+interface MaskedFile {
+  /** The device's internal id. */
+  readonly deviceId: string
+  readonly path: string
+}
+
+type SumFiles = Pick<UnmaskingJob, 'globalPath' | 'rawVector' | 'output' | 'outputPath'>
+
+/** Secure aggregation as rounds use it: checks the settings, opens the secure round, admits masked updates, and sums them. */
 export const createSecureSteps = (
-  { now }: Context,
+  { database, workers, now }: Context,
   {
     layoutOf,
   }: {
@@ -108,6 +118,30 @@ export const createSecureSteps = (
       const round = await secureRoundsStore.lock(tx, roundId)
       requireTurn(round!, 'masking', deviceId, await secureRoundsStore.answered(tx, roundId, 'masked'))
       await secureRoundsStore.insertMessage(tx, { roundId, deviceId, step: 'masked', message: {} }, now())
+    },
+
+    /**
+     * Turns the masked updates into one update, their mean, which is all that the service ever learns, and writes it to
+     * `outputPath`. @throws conflict if a share turns out to be wrong
+     */
+    async unmask(roundId: string, delivered: readonly MaskedFile[], files: SumFiles): Promise<SumTotals> {
+      const stored = await secureRoundsStore.find(database.sql, roundId)
+      if (stored?.status !== 'done') throw conflict('The sum of this round has not been unmasked.')
+      const { words, deadlineAt: _, ...round } = stored
+      const devices = delivered.map(({ deviceId }) => deviceId)
+      requireNames(round.delivered, devices, 'The list of masked updates')
+      const received = {
+        keys: await secureRoundsStore.messages(database.sql, roundId, 'keys'),
+        shares: await secureRoundsStore.seedCommitments(database.sql, roundId),
+        responses: await secureRoundsStore.messages(database.sql, roundId, 'unmask'),
+      }
+      const isErased = (device: string) => ![received.keys, received.shares].every((of) => Object.hasOwn(of, device))
+      if (round.dealt.some(isErased)) {
+        throw conflict(
+          'A device of this secure round was erased, and its keys with it: the masks of the others cannot be removed again.',
+        )
+      }
+      return workers.unmask({ round, received, words, paths: delivered.map(({ path }) => path), ...files })
     },
   }
 }

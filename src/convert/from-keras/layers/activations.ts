@@ -16,7 +16,7 @@ const along =
   (type: string): Function =>
   (call, x, value) => {
     const rank = value.shape.length
-    const [axis] = call.axes('axis', rank, -1) as [number]
+    const axis = call.axis('axis', rank, -1)
     return call.emit(type, [x], {
       axis: int(!value.channelsFirst || axis === 0 ? axis : axis === rank - 1 ? 1 : axis + 1),
     })
@@ -65,27 +65,23 @@ const sparsePlus: Function = (call, x) => {
   return call.emit('Add', [call.emit('Mul', [half, half]), above])
 }
 
+const NODES: Readonly<Record<string, string>> = {
+  ...{ relu: 'Relu', sigmoid: 'Sigmoid', tanh: 'Tanh', softplus: 'Softplus', softsign: 'Softsign', selu: 'Selu' },
+  ...{ exponential: 'Exp', mish: 'Mish', hard_silu: 'HardSwish', hard_swish: 'HardSwish' },
+}
+
 const FUNCTIONS: ReadonlyMap<string, Function> = new Map<string, Function>([
   ['linear', (_, x) => x],
-  ['relu', emitted('Relu')],
+  ...Object.entries(NODES).map(([name, type]) => [name, emitted(type)] as const),
   ['relu6', clip(0, 6)],
-  ['sigmoid', emitted('Sigmoid')],
-  ['tanh', emitted('Tanh')],
   ['softmax', along('Softmax')],
   ['log_softmax', along('LogSoftmax')],
-  ['softplus', emitted('Softplus')],
-  ['softsign', emitted('Softsign')],
   ['elu', (call, x) => call.emit('Elu', [x], { alpha: parameter(call, 'alpha', 1) })],
-  ['selu', emitted('Selu')],
   ['celu', (call, x) => call.emit('Celu', [x], { alpha: parameter(call, 'alpha', 1) })],
-  ['exponential', emitted('Exp')],
   ['swish', silu],
   ['silu', silu],
   ['gelu', gelu],
-  ['mish', emitted('Mish')],
   ['hard_sigmoid', hardSigmoid],
-  ['hard_silu', emitted('HardSwish')],
-  ['hard_swish', emitted('HardSwish')],
   ['leaky_relu', (call, x) => call.emit('LeakyRelu', [x], { alpha: parameter(call, 'negative_slope', 0.2) })],
   ['tanh_shrink', (call, x) => call.emit('Sub', [x, call.emit('Tanh', [x])])],
   ['hard_shrink', (call, x) => call.emit('Shrink', [x], { lambd: parameter(call, 'threshold', 0.5) })],

@@ -68,41 +68,37 @@ const modulo: Emit = (call, [x, y], type) =>
     ? call.emit('Sub', [x!, call.emit('Mul', [floorDivide(call, [x!, y!], type), y!])])
     : call.emit('Mod', [x!, y!])
 
-const truth: Emit = (call, names) =>
-  call.emit(
-    'And',
-    names.map((name) => call.castTo(name, 'bool')),
-  )
-
-const any: Emit = (call, names) =>
-  call.emit(
-    'Or',
-    names.map((name) => call.castTo(name, 'bool')),
-  )
+/** A node whose inputs are cast to booleans. */
+const logical =
+  (type: string): Emit =>
+  (call, names) => {
+    const truths = names.map((name) => call.castTo(name, 'bool'))
+    return call.emit(type, truths)
+  }
 
 const real = { asFloat: true }
 const yes = { result: 'bool' as const }
-const PLAIN: Readonly<Record<string, string>> = { Absolute: 'Abs', Abs: 'Abs', Negative: 'Neg', Sign: 'Sign' }
-const REAL: Readonly<Record<string, string>> = {
-  ...{ Exp: 'Exp', Log: 'Log', Sqrt: 'Sqrt', Floor: 'Floor', Ceil: 'Ceil', Reciprocal: 'Reciprocal', Erf: 'Erf' },
-  ...{ Sin: 'Sin', Cos: 'Cos', Tan: 'Tan', Arcsin: 'Asin', Arccos: 'Acos', Arctan: 'Atan', Sinh: 'Sinh', Cosh: 'Cosh' },
-  ...{ Tanh: 'Tanh', Divide: 'Div', TrueDivide: 'Div' },
-}
-const TRUTHS: Readonly<Record<string, string>> = {
-  ...{ Equal: 'Equal', Greater: 'Greater', GreaterEqual: 'GreaterOrEqual', Less: 'Less', LessEqual: 'LessOrEqual' },
-}
-const SAME: Readonly<Record<string, string>> = {
-  ...{ Add: 'Add', Subtract: 'Sub', Multiply: 'Mul', Power: 'Pow', Maximum: 'Max', Minimum: 'Min' },
-}
 
-const each = (names: Readonly<Record<string, string>>, settings = {}) =>
-  Object.entries(names).map(([name, type]) => [name, elementwise(node(type), settings)] as const)
+/** Operators of one node. Where ONNX has another name, it follows a colon. */
+const each = (names: string, settings = {}): Record<string, Layer> =>
+  Object.fromEntries(
+    names.split(' ').map((entry) => {
+      const [name, type = name] = entry.split(':') as [string, string?]
+      return [name, elementwise(node(type), settings)]
+    }),
+  )
 
 export const ELEMENTWISE: Readonly<Record<string, Layer>> = {
-  ...Object.fromEntries([...each(PLAIN), ...each(SAME), ...each(REAL, real), ...each(TRUTHS, yes)]),
+  ...each('Absolute:Abs Abs Negative:Neg Sign Add Subtract:Sub Multiply:Mul Power:Pow Maximum:Max Minimum:Min'),
+  ...each(
+    'Exp Log Sqrt Floor Ceil Reciprocal Erf Sin Cos Tan Arcsin:Asin Arccos:Acos Arctan:Atan Sinh Cosh Tanh',
+    real,
+  ),
+  ...each('Divide:Div TrueDivide:Div', real),
+  ...each('Equal Greater GreaterEqual:GreaterOrEqual Less LessEqual:LessOrEqual', yes),
   NotEqual: elementwise(chain(node('Equal'), node('Not')), yes),
-  LogicalAnd: elementwise(truth, yes),
-  LogicalOr: elementwise(any, yes),
+  LogicalAnd: elementwise(logical('And'), yes),
+  LogicalOr: elementwise(logical('Or'), yes),
   LogicalNot: elementwise((call, [x]) => call.emit('Not', [call.castTo(x!, 'bool')]), yes),
   Isnan: elementwise(node('IsNaN'), { ...yes, ...real }),
   FloorDivide: elementwise((call, names, type) =>
@@ -120,12 +116,10 @@ export const ELEMENTWISE: Readonly<Record<string, Layer>> = {
   Where: elementwise((call, [condition, x, y]) => call.emit('Where', [call.castTo(condition!, 'bool'), x!, y!]), {
     ignored: 1,
   }),
-  Clip: elementwise((call, [x], type) =>
-    call.emit('Min', [
-      call.emit('Max', [x!, call.scalar(call.number('x_min'), type)]),
-      call.scalar(call.number('x_max'), type),
-    ]),
-  ),
+  Clip: elementwise((call, [x], type) => {
+    const raised = call.emit('Max', [x!, call.scalar(call.number('x_min'), type)])
+    return call.emit('Min', [raised, call.scalar(call.number('x_max'), type)])
+  }),
   Round: elementwise((call, [x]) => {
     if (call.number('decimals', 0) !== 0) throw call.refuse('it rounds to decimals.')
     return call.emit('Round', [x!])
@@ -183,7 +177,7 @@ const extremum =
   (type: string): Layer =>
   (call) => {
     const value = plain(call)
-    const [axis] = call.axes('axis', value.shape.length, -1) as [number]
+    const axis = call.axis('axis', value.shape.length, -1)
     const isKept = call.flag('keepdims')
     const name = call.emit(type, [value.name], { axis: int(axis), keepdims: int(Number(isKept)) })
     const shape = value.shape.flatMap((size, at) => (at !== axis ? [size] : isKept ? [1] : []))

@@ -3,7 +3,7 @@ import { int, text } from '../../onnx/model.ts'
 import { isObject, type Json, numbersIn } from '../keras-config.ts'
 import type { Layer, LayerCall, Size, Value } from '../layer-call.ts'
 import { plain } from './arithmetic-operators.ts'
-import { elementsOf } from './dense.ts'
+import { elementsOf, inferred } from './dense.ts'
 
 const rearranged =
   (orderOf: (call: LayerCall, rank: number) => readonly number[]): Layer =>
@@ -60,7 +60,7 @@ const getItem: Layer = (call) => {
             ? open
             : Math.min(Math.max(index < 0 ? index + Number(size) : index, by < 0 ? -1 : 0), Number(size))
         const length = (bound(stop, by < 0 ? -1 : Number(size)) - bound(start, by < 0 ? Number(size) - 1 : 0)) / by
-        shape.push(typeof size === 'number' ? Math.max(0, Math.ceil(length)) : `${size}_${call.layer.name}`)
+        shape.push(call.sized(size, () => Math.max(0, Math.ceil(length))))
       }
       axis++
     }
@@ -78,7 +78,7 @@ const parts = (call: LayerCall, value: Value, axis: number, bounds: readonly num
   })
 
 export const axisOf = (call: LayerCall, value: Value, absent: number): [number, number] => {
-  const [axis] = call.axes('axis', value.shape.length, absent) as [number]
+  const axis = call.axis('axis', value.shape.length, absent)
   return [axis, call.fixed([value.shape[axis]!], 'the axis')[0]!]
 }
 
@@ -109,7 +109,7 @@ const unstack: Layer = (call) => {
 const stack: Layer = (call) => {
   const values = call.inputs.map((_, at) => plain(call, call.input(at)))
   const rank = values[0]!.shape.length + 1
-  const [axis] = call.axes('axis', rank, 0) as [number]
+  const axis = call.axis('axis', rank, 0)
   const wide = values.map(({ name }) => call.unsqueeze(name, [axis]))
   const shape = values[0]!.shape.toSpliced(axis, 0, values.length)
   return call.like(values[0]!, call.emit('Concat', wide, { axis: int(axis) }), { shape })
@@ -118,10 +118,8 @@ const stack: Layer = (call) => {
 const flip: Layer = (call) => {
   const value = plain(call)
   const axes = call.axes('axis', value.shape.length)
-  return call.like(
-    value,
-    axes.reduce((name, axis) => slice(call, name, axis, END, -END, -1), value.name),
-  )
+  const name = axes.reduce((x, axis) => slice(call, x, axis, END, -END, -1), value.name)
+  return call.like(value, name)
 }
 
 const roll: Layer = (call) => {
@@ -147,7 +145,7 @@ const tile: Layer = (call) => {
   const repeats = numbersIn(call.config.repeats)
   if (repeats.length !== value.shape.length) throw call.refuse('its repeats are not one for each axis.')
   const shape = value.shape.map((size, axis) =>
-    repeats[axis] === 1 ? size : typeof size === 'number' ? size * repeats[axis]! : `${size}_${call.layer.name}`,
+    repeats[axis] === 1 ? size : call.sized(size, (count) => count * repeats[axis]!),
   )
   return call.like(value, call.emit('Tile', [value.name, call.integers(repeats)]), { shape })
 }
@@ -160,12 +158,10 @@ const pad: Layer = (call) => {
   const [before, after] = [0, 1].map((side) => widths.filter((_, at) => at % 2 === side))
   const shape = value.shape.map((size, axis) => {
     const more = before![axis]! + after![axis]!
-    return more === 0 ? size : typeof size === 'number' ? size + more : `${size}_${call.layer.name}`
+    return more === 0 ? size : call.sized(size, (count) => count + more)
   })
-  const fill = call.scalar(
-    typeof call.written?.kwargs.constant_values === 'number' ? call.written.kwargs.constant_values : 0,
-    value.type,
-  )
+  const given = call.written?.kwargs.constant_values
+  const fill = call.scalar(typeof given === 'number' ? given : 0, value.type)
   if (!['constant', 'reflect', 'edge'].includes(mode))
     throw call.refuse(`its mode is '${mode}'; use constant, reflect, or edge.`)
   const inputs = [value.name, call.integers([...before!, ...after!]), ...(mode === 'constant' ? [fill] : [])]
@@ -182,16 +178,13 @@ const reshape: Layer = (call) => {
   if (first === -1 && known === elements) {
     return call.like(value, call.reshape(value.name, [-1, ...rest]), { shape: [value.shape[0]!, ...rest] })
   }
-  const whole = elementsOf(value.shape)
-  const others = target.filter((size) => size !== -1).reduce((all, size) => all * size, 1)
-  const shape = target.map((size) => (size !== -1 ? size : typeof whole === 'number' ? whole / others : 'elements'))
-  return call.like(value, call.reshape(value.name, target), { shape })
+  return call.like(value, call.reshape(value.name, target), { shape: inferred(target, elementsOf(value.shape)) })
 }
 
 const take: Layer = (call) => {
   const value = plain(call)
   const [, index] = call.inputs
-  const [axis] = call.axes('axis', value.shape.length) as [number]
+  const axis = call.axis('axis', value.shape.length)
   if (call.config.axis === null) throw call.refuse('it has no axis.')
   const indices =
     typeof index === 'number' ? call.scalar(index, 'i64') : call.cast(plain(call, call.input(1)), 'i64').name
@@ -206,10 +199,10 @@ export const ARRANGEMENT: Readonly<Record<string, Layer>> = {
     (call.config.axes ?? null) === null ? [...Array(rank).keys()].reverse() : call.axes('axes', rank),
   ),
   Swapaxes: rearranged((call, rank) => {
-    const [[one], [other]] = [call.axes('axis1', rank), call.axes('axis2', rank)] as [[number], [number]]
+    const [one, other] = [call.axis('axis1', rank), call.axis('axis2', rank)]
     return Array.from({ length: rank }, (_, axis) => (axis === one ? other : axis === other ? one : axis))
   }),
-  Moveaxis: rearranged((call, rank) => moved(rank, call.axes('source', rank)[0]!, call.axes('destination', rank)[0]!)),
+  Moveaxis: rearranged((call, rank) => moved(rank, call.axis('source', rank), call.axis('destination', rank))),
   ExpandDims: (call) => {
     const value = plain(call)
     const axes = call.axes('axis', value.shape.length + 1)
@@ -220,26 +213,17 @@ export const ARRANGEMENT: Readonly<Record<string, Layer>> = {
     const single = value.shape.flatMap((size, axis) => (size === 1 ? [axis] : []))
     return squeezed(call, value, call.config.axis === null ? single : call.axes('axis', value.shape.length))
   },
-  Reshape: reshape,
-  Stack: stack,
-  Split: split,
-  Unstack: unstack,
-  Tile: tile,
-  Repeat: repeat,
-  Flip: flip,
-  Roll: roll,
-  Pad: pad,
+  ...{ Reshape: reshape, Stack: stack, Split: split, Unstack: unstack, Tile: tile, Repeat: repeat },
+  ...{ Flip: flip, Roll: roll, Pad: pad, Take: take },
   BroadcastTo: (call) => {
     const value = plain(call)
     const shape = numbersIn(call.config.shape)
     return call.like(value, call.emit('Expand', [value.name, call.integers(shape)]), { shape })
   },
-  Take: take,
   TakeAlongAxis: (call) => {
     const [value, index] = [plain(call), call.cast(plain(call, call.input(1)), 'i64')]
-    const [axis] = call.axes('axis', value.shape.length) as [number]
-    return call.like(value, call.emit('GatherElements', [value.name, index.name], { axis: int(axis) }), {
-      shape: index.shape,
-    })
+    const axis = int(call.axis('axis', value.shape.length))
+    const name = call.emit('GatherElements', [value.name, index.name], { axis })
+    return call.like(value, name, { shape: index.shape })
   },
 }

@@ -77,10 +77,7 @@ export const transposedConvolution =
       pads: ints([...before, ...after.map((size) => Math.max(0, size))]),
       output_padding: ints(after.map((size) => Math.max(0, -size))),
     })
-    const sizes = value.shape
-      .slice(1, -1)
-      .map((size, axis) =>
-        typeof size === 'number' ? (size - 1) * strides[axis]! + lengths[axis]! : `${size}_${call.layer.name}`,
-      )
+    const spatial = value.shape.slice(1, -1)
+    const sizes = spatial.map((size, axis) => call.sized(size, (n) => (n - 1) * strides[axis]! + lengths[axis]!))
     return finished(call, spatialResult(call, value, name, sizes, weight.shape[1]!))
   }

@@ -1,5 +1,5 @@
 // Layers without spatial axes: products, embeddings, and shapes.
-import { int, text } from '../../onnx/model.ts'
+import { int, type OnnxTensor, text } from '../../onnx/model.ts'
 import { numbersOf, scalarOf, tensorOf } from '../../onnx/tensors.ts'
 import { numbersIn } from '../keras-config.ts'
 import { type Layer, LayerCall, type Size, type Value } from '../layer-call.ts'
@@ -32,15 +32,10 @@ export const einsum = (call: LayerCall, equation: string, values: readonly Value
   terms!.split(',').forEach((term, at) => {
     for (const [axis, letter] of [...term].entries()) sizes.set(letter, values[at]?.shape[axis] ?? 1)
   })
-  const name = call.emit(
-    'Einsum',
-    values.map((value) => call.last(value)),
-    { equation: text(equation.replaceAll(' ', '')) },
-  )
-  return call.result(
-    name,
-    [...result].map((letter) => sizes.get(letter) ?? 1),
-  )
+  const names = values.map((value) => call.last(value))
+  const name = call.emit('Einsum', names, { equation: text(equation.replaceAll(' ', '')) })
+  const shape = [...result].map((letter) => sizes.get(letter) ?? 1)
+  return call.result(name, shape)
 }
 
 /** 1 where the index on the last axis is the class, otherwise 0. */
@@ -55,12 +50,13 @@ export const oneHot = (call: LayerCall, value: Value, classes: number): Value =>
 const einsumDense: Layer = (call) => {
   const value = call.cast(call.input(), 'f32')
   const kernel = call.weight('kernel')
-  const weight = call.result(call.constant('kernel', tensorOf('f32', kernel.shape, numbersOf(kernel))), kernel.shape)
+  const constant = (name: string, tensor: OnnxTensor) =>
+    call.constant(name, tensorOf('f32', tensor.shape, numbersOf(tensor)))
+  const weight = call.result(constant('kernel', kernel), kernel.shape)
   const product = einsum(call, call.text('equation', ''), [value, weight])
   const bias = call.optionalWeight('bias')
-  if (bias === undefined) return activated(call, product, call.config.activation)
-  const numbers = call.constant('bias', tensorOf('f32', bias.shape, numbersOf(bias)))
-  return activated(call, { ...product, name: call.emit('Add', [product.name, numbers]) }, call.config.activation)
+  const name = bias === undefined ? product.name : call.emit('Add', [product.name, constant('bias', bias)])
+  return activated(call, { ...product, name }, call.config.activation)
 }
 
 const categories: Layer = (call) => {
@@ -81,9 +77,7 @@ const discretization: Layer = (call) => {
   const bounds = numbersIn(call.config.bin_boundaries)
   if (bounds.length === 0) throw call.refuse('it has no bin_boundaries; adapt it before saving.')
   const reached = call.emit('GreaterOrEqual', [call.unsqueeze(call.last(value), [-1]), call.vector('bounds', bounds)])
-  const counts = call.emit('ReduceSum', [call.castTo(reached, 'i32'), call.integers([-1])], {
-    keepdims: int(0),
-  })
+  const counts = call.emit('ReduceSum', [call.castTo(reached, 'i32'), call.integers([-1])], { keepdims: int(0) })
   const bins = call.result(counts, value.shape, { type: 'i32' })
   if (call.text('output_mode', 'int') === 'int') return bins
   const settings = { ...call.layer, config: { ...call.config, num_tokens: bounds.length + 1 } }
@@ -104,6 +98,12 @@ export const elementsOf = (shape: readonly Size[]): Size =>
     ? shape.reduce((all: number, size) => all * Number(size), 1)
     : 'elements'
 
+/** A target shape with -1 replaced by what remains of all elements. */
+export const inferred = (target: readonly number[], whole: Size): Size[] => {
+  const others = target.filter((size) => size !== -1).reduce((all, size) => all * size, 1)
+  return target.map((size) => (size !== -1 ? size : typeof whole === 'number' ? whole / others : 'elements'))
+}
+
 const flatten: Layer = (call) => {
   const value = call.input()
   const name = call.emit('Flatten', [call.last(value)], { axis: int(1) })
@@ -114,9 +114,7 @@ const reshape: Layer = (call) => {
   const value = call.input()
   const target = numbersIn(call.config.target_shape)
   const name = call.reshape(call.last(value), [typeof value.shape[0] === 'number' ? value.shape[0] : 0, ...target])
-  const known = elementsOf(value.shape.slice(1))
-  const others = target.filter((size) => size !== -1).reduce((all, size) => all * size, 1)
-  const shape = target.map((size) => (size !== -1 ? size : typeof known === 'number' ? known / others : 'elements'))
+  const shape = inferred(target, elementsOf(value.shape.slice(1)))
   return call.result(name, [value.shape[0]!, ...shape], { type: value.type })
 }
 
@@ -124,12 +122,8 @@ const permute: Layer = (call) => {
   const value = call.input()
   const order = [0, ...numbersIn(call.config.dims)]
   if (order.some((axis) => value.shape[axis] === undefined)) throw call.refuse('its dims do not fit its input.')
-  const name = call.transpose(call.last(value), order)
-  return call.result(
-    name,
-    order.map((axis) => value.shape[axis]!),
-    { type: value.type },
-  )
+  const shape = order.map((axis) => value.shape[axis]!)
+  return call.result(call.transpose(call.last(value), order), shape, { type: value.type })
 }
 
 const repeatVector: Layer = (call) => {
@@ -141,29 +135,19 @@ const repeatVector: Layer = (call) => {
 }
 
 /** Layers that have an effect only in training. */
-const IDENTITIES = [
-  ...['Dropout', 'SpatialDropout1D', 'SpatialDropout2D', 'SpatialDropout3D', 'GaussianNoise', 'GaussianDropout'],
-  ...['AlphaDropout', 'ActivityRegularization', 'Identity'],
-]
+const IDENTITIES =
+  'Dropout SpatialDropout1D SpatialDropout2D SpatialDropout3D AlphaDropout GaussianDropout GaussianNoise Identity ' +
+  'ActivityRegularization'
 
-const AUGMENTATIONS = [
-  ...['Flip', 'Rotation', 'Zoom', 'Contrast', 'Brightness', 'Translation', 'Hue', 'Saturation', 'Sharpness', 'Shear'],
-  ...[
-    'ColorJitter',
-    'Grayscale',
-    'Perspective',
-    'Invert',
-    'Posterization',
-    'Erasing',
-    'GaussianBlur',
-    'ElasticTransform',
-  ],
-  ...['ColorDegeneration', 'Height', 'Width'],
-].map((name) => `Random${name}`)
+const AUGMENTATIONS =
+  'Flip Rotation Zoom Contrast Brightness Translation Hue Saturation Sharpness Shear ColorJitter Grayscale Perspective ' +
+  'Invert Posterization Erasing GaussianBlur ElasticTransform ColorDegeneration Height Width'
 
 export const DENSE_LAYERS: Readonly<Record<string, Layer>> = {
-  ...Object.fromEntries(IDENTITIES.map((name) => [name, (call: LayerCall) => call.input()])),
-  ...Object.fromEntries(AUGMENTATIONS.map((name) => [name, (call: LayerCall) => call.cast(call.input(), 'f32')])),
+  ...Object.fromEntries(IDENTITIES.split(' ').map((name) => [name, (call: LayerCall) => call.input()])),
+  ...Object.fromEntries(
+    AUGMENTATIONS.split(' ').map((name) => [`Random${name}`, (call: LayerCall) => call.cast(call.input(), 'f32')]),
+  ),
   Dense: dense,
   EinsumDense: einsumDense,
   Embedding: embedding,

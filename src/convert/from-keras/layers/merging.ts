@@ -1,13 +1,8 @@
 // Layers and operators with several inputs.
 import { int } from '../../onnx/model.ts'
-import type { Layer, LayerCall, Size, Value } from '../layer-call.ts'
+import type { Layer, LayerCall, Value } from '../layer-call.ts'
+import { broadcast } from './arithmetic-operators.ts'
 import { einsum } from './dense.ts'
-
-const merged = (shapes: readonly (readonly Size[])[]): Size[] =>
-  shapes[0]!.map((_, axis) => {
-    const sizes = shapes.map((shape) => shape[axis]!)
-    return sizes.find((size) => typeof size === 'number' && size !== 1) ?? sizes.find((size) => size !== 1) ?? 1
-  })
 
 /** Expands the value to this number of axes, inserting new ones after the batch, as Keras does for merges. */
 const expanded = (call: LayerCall, value: Value, rank: number): Value => {
@@ -37,12 +32,8 @@ const merge =
   (make: (call: LayerCall, names: readonly string[]) => string): Layer =>
   (call) => {
     const { names, values, channelsFirst } = inputsOf(call)
-    const shape = merged(values.map((value) => value.shape))
-    return call.result(make(call, names), shape, {
-      channelsFirst,
-      type: values[0]!.type,
-      mask: maskOf(call, values),
-    })
+    const shape = broadcast(values.map((value) => value.shape))
+    return call.result(make(call, names), shape, { channelsFirst, type: values[0]!.type, mask: maskOf(call, values) })
   }
 
 const inTurn =

@@ -1,5 +1,5 @@
 // Layers that scale their input by statistics or constants.
-import { float, int } from '../../onnx/model.ts'
+import { elementCount, float, int } from '../../onnx/model.ts'
 import { numbersOf, tensorOf } from '../../onnx/tensors.ts'
 import { numbersIn } from '../keras-config.ts'
 import type { Layer, LayerCall, Value } from '../layer-call.ts'
@@ -14,15 +14,21 @@ const requireLastAxis = (call: LayerCall, value: Value): number => {
 
 type Numbers = ArrayLike<number>
 
+/** This many numbers; a single number is repeated. */
+const repeated = (numbers: Numbers, length: number): Float64Array =>
+  Float64Array.from({ length }, (_, at) => numbers[numbers.length === 1 ? 0 : at]!)
+
+const sizesOf = (call: LayerCall, value: Value, axes: readonly number[]): number[] => {
+  const sizes = axes.map((axis) => value.shape[axis]!)
+  return call.fixed(sizes, 'the shape of its input')
+}
+
 /** x · scale + offset, each with one number per index of the axes, or one for all. */
 const scaled = (call: LayerCall, given: Value, axes: readonly number[], scale: Numbers, offset: Numbers): Value => {
   const rank = given.shape.length
   const stays = given.channelsFirst && axes.every((axis) => axis === rank - 1)
   const value = stays ? given : { ...given, name: call.last(given), channelsFirst: false }
-  const sizes = call.fixed(
-    axes.map((axis) => value.shape[axis]!),
-    'the shape of its input',
-  )
+  const sizes = sizesOf(call, value, axes)
   const apply = (type: string, x: string, name: string, numbers: Numbers) => {
     const shape = new Array<number>(rank).fill(1)
     if (numbers.length !== 1) for (const [at, axis] of axes.entries()) shape[stays ? 1 : axis] = sizes[at]!
@@ -43,10 +49,7 @@ const batchNorm: Layer = (call) => {
   const axes = call.axes('axis', value.shape.length, -1)
   const mean = numbersOf(call.weight('moving_mean'))
   const variance = numbersOf(call.weight('moving_variance'))
-  const full = (name: string, absent: number) => {
-    const numbers = numbersFor(call, name, absent)
-    return Float64Array.from(mean, (_, at) => numbers[numbers.length === 1 ? 0 : at]!)
-  }
+  const full = (name: string, absent: number) => repeated(numbersFor(call, name, absent), mean.length)
   const [gamma, beta] = [full('gamma', 1), full('beta', 0)]
   const epsilon = call.number('epsilon', 1e-3)
   if (axes[0] === value.shape.length - 1 && (value.channelsFirst || value.shape.length === 2)) {
@@ -68,26 +71,10 @@ const layerNorm: Layer = (call) => {
   const x = call.last(value)
   const isRms = call.flag('rms_scaling')
   if (!isRms && axes.every((axis, at) => axis === rank - axes.length + at)) {
-    const sizes = call.fixed(
-      axes.map((axis) => value.shape[axis]!),
-      'the shape of its input',
-    )
-    const count = sizes.reduce((all, size) => all * size, 1)
-    const constant = (name: string, numbers: Numbers) =>
-      call.constant(
-        name,
-        tensorOf(
-          'f32',
-          sizes,
-          Array.from({ length: count }, (_, at) => numbers[numbers.length === 1 ? 0 : at]!),
-        ),
-      )
-    const beta = call.optionalWeight('beta')
-    const inputs = [
-      x,
-      constant('gamma', numbersFor(call, 'gamma', 1)),
-      ...(beta ? [constant('beta', numbersOf(beta))] : []),
-    ]
+    const sizes = sizesOf(call, value, axes)
+    const constant = (name: string, absent: number) =>
+      call.constant(name, tensorOf('f32', sizes, repeated(numbersFor(call, name, absent), elementCount(sizes))))
+    const inputs = [x, constant('gamma', 1), ...(call.optionalWeight('beta') ? [constant('beta', 0)] : [])]
     const name = call.emit('LayerNormalization', inputs, { axis: int(-axes.length), epsilon: float(epsilon) })
     return call.result(name, value.shape, { mask: value.mask })
   }
@@ -133,20 +120,15 @@ const normalization: Layer = (call) => {
   const axes = call.config.axis === null ? [] : call.axes('axis', value.shape.length, -1)
   const statistics = (name: string) => {
     const weight = call.optionalWeight(name)
-    return weight === undefined ? Float64Array.from(numbersIn(call.config[name])) : Float64Array.from(numbersOf(weight))
+    return Float64Array.from(weight === undefined ? numbersIn(call.config[name]) : numbersOf(weight))
   }
   const [mean, variance] = [statistics('mean'), statistics('variance')]
   const deviation = variance.map((each) => Math.max(Math.sqrt(each), 1e-7))
   if (call.flag('invert')) return scaled(call, value, axes, deviation, mean)
-  const at = (values: Float64Array, index: number) => values[values.length === 1 ? 0 : index]!
-  const offset = mean.map((each, index) => -each / at(deviation, index))
-  return scaled(
-    call,
-    value,
-    axes,
-    deviation.map((each) => 1 / each),
-    offset,
-  )
+  const divisors = repeated(deviation, mean.length)
+  const offset = mean.map((each, at) => -each / divisors[at]!)
+  const scale = deviation.map((each) => 1 / each)
+  return scaled(call, value, axes, scale, offset)
 }
 
 const rescaling: Layer = (call) => {

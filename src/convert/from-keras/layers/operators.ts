@@ -46,17 +46,15 @@ const OPERATORS: ReadonlyMap<string, Layer> = new Map<string, Layer>(
     },
     Cumsum: (call) => {
       const value = plain(call)
-      const [axis] = call.axes('axis', value.shape.length) as [number]
+      const axis = call.axis('axis', value.shape.length)
       return call.like(value, call.emit('CumSum', [value.name, call.scalar(axis, 'i64')]))
     },
     Matmul: matMul,
     Dot: matMul,
-    Einsum: (call) =>
-      einsum(
-        call,
-        call.text('subscripts', ''),
-        call.inputs.map((_, at) => floating(call, at)),
-      ),
+    Einsum: (call) => {
+      const values = call.inputs.map((_, at) => floating(call, at))
+      return einsum(call, call.text('subscripts', ''), values)
+    },
     Cast: (call) => {
       const type = ownEntry(TYPES, call.text('dtype', ''))
       if (type === undefined) throw call.refuse(`it casts to '${call.text('dtype', '')}'.`)

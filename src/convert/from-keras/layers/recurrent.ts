@@ -48,8 +48,7 @@ const functionsOf = (call: LayerCall, kind: Kind): Record<string, Attribute> => 
   }
   const activation = named('activation', 'tanh')
   const gate = named('recurrent_activation', 'sigmoid')
-  const used =
-    kind.type === 'RNN' ? [activation] : kind.type === 'GRU' ? [gate, activation] : [gate, activation, activation]
+  const used = { RNN: [activation], GRU: [gate, activation], LSTM: [gate, activation, activation] }[kind.type]
   const alphas = used.flatMap(([, alpha]) => (alpha === undefined ? [] : [alpha]))
   const betas = used.flatMap(([, , beta]) => (beta === undefined ? [] : [beta]))
   return {
@@ -120,9 +119,7 @@ const run = (call: LayerCall, kind: Kind, value: Value, initial: readonly Value[
     hidden_size: int(units),
     direction: text(call.flag('go_backwards') ? 'reverse' : 'forward'),
     ...functionsOf(call, kind),
-    ...(kind.type === 'GRU'
-      ? { linear_before_reset: int(Number(call.flag('reset_after', !call.scope.isKeras2))) }
-      : {}),
+    ...(kind.type === 'GRU' && { linear_before_reset: int(Number(call.flag('reset_after', !call.scope.isKeras2))) }),
   })
   // [steps, 1, batch, units]
   const flat = call.squeeze(outputs[0]!, [1])
@@ -168,26 +165,18 @@ const rnn: Layer = (call) => {
     const folder = snakeCase(className)
     const number = seen.get(folder) ?? 0
     seen.set(folder, number + 1)
-    const place = {
-      path:
-        cells.length === 1
-          ? call.place.path
-          : `${call.place.path}/cell/cells/${folder}${number === 0 ? '' : `_${number}`}`,
-      names: cells.length === 1 ? call.place.names : [...call.place.names, functionName(config.name)],
-      before: call.place.before + at * (config.use_bias === false ? 2 : 3),
+    const { path, names, before } = call.place
+    const inStack = {
+      path: `${path}/cell/cells/${folder}${number === 0 ? '' : `_${number}`}`,
+      names: [...names, functionName(config.name)],
+      before: before + at * (config.use_bias === false ? 2 : 3),
     }
+    const place = cells.length === 1 ? call.place : inStack
     const { return_sequences, return_state, go_backwards, zero_output_for_mask } = call.config as Record<string, Json>
-    const own = {
-      return_state,
-      go_backwards,
-      zero_output_for_mask,
-      return_sequences: at < cells.length - 1 || return_sequences!,
-    }
-    const layer = {
-      className: className.replace(/Cell$/, ''),
-      name: call.layer.name,
-      config: { ...config, ...own } as JsonObject,
-    }
+    const isInner = at < cells.length - 1
+    const own = { return_state, go_backwards, zero_output_for_mask, return_sequences: isInner || return_sequences }
+    const settings = { ...config, ...own } as JsonObject
+    const layer = { className: className.replace(/Cell$/, ''), name: call.layer.name, config: settings }
     results = resultsOf(new LayerCall(call.scope, layer, place, results), results[0]!, at === 0 ? statesOf(call) : [])
   }
   return results

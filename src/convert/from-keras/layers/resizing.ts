@@ -83,9 +83,7 @@ export const upsampling =
   (call) => {
     const value = call.inputOfRank(axes + 2)
     const factors = call.sizes('size', axes)
-    const sizes = value.shape
-      .slice(1, -1)
-      .map((size, axis) => (typeof size === 'number' ? size * factors[axis]! : `${size}_${call.layer.name}`))
+    const sizes = value.shape.slice(1, -1).map((size, axis) => call.sized(size, (n) => n * factors[axis]!))
     return resizedBy(call, value, factors, sizes)
   }
 

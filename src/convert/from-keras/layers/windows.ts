@@ -22,9 +22,7 @@ export const placed = (call: LayerCall, value: Value, { kernel, strides, dilatio
   const fixed = { kernel_shape: ints(kernel), strides: ints(strides), dilations: ints(dilations) }
   const sizes = (before: readonly number[], after: readonly number[]) =>
     spatial.map((size, axis) =>
-      typeof size === 'number'
-        ? Math.floor((size + before[axis]! + after[axis]! - spans[axis]!) / strides[axis]!) + 1
-        : `${size}_${call.layer.name}`,
+      call.sized(size, (n) => Math.floor((n + before[axis]! + after[axis]! - spans[axis]!) / strides[axis]!) + 1),
     )
   const none = spans.map(() => 0)
   if (padding === 'valid') return { attributes: fixed, sizes: sizes(none, none) }

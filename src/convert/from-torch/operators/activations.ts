@@ -1,7 +1,7 @@
 // Activation functions.
 import { float, int } from '../../onnx/model.ts'
 import type { Operator } from '../lowering.ts'
-import { constant, gated, input, unary } from './operands.ts'
+import { constant, gated, input, named, scaledBy, unaries, unary } from './operands.ts'
 
 /** GELU: x · Φ(x), or its approximation by tanh (arXiv 1606.08415, section 2). */
 const gelu: Operator = gated((node, x) => {
@@ -17,7 +17,7 @@ const gelu: Operator = gated((node, x) => {
 
 const softplus: Operator = (node) => {
   const beta = node.number('beta', 1)
-  const scaled = beta === 1 ? input(node) : node.emit('Mul', [input(node), constant(node, beta)])
+  const scaled = scaledBy(node, input(node), beta)
   const soft = node.emit('Softplus', [scaled])
   const result = beta === 1 ? soft : node.emit('Div', [soft, constant(node, beta)])
   const limit = node.number('threshold', 20)
@@ -29,20 +29,19 @@ const softplus: Operator = (node) => {
 const elu: Operator = (node) => {
   if (node.number('input_scale', 1) !== 1) throw node.refuse('its input_scale is not 1.')
   const result = node.emit('Elu', [input(node)], { alpha: float(node.number('alpha', 1)) })
-  const scale = node.number('scale', 1)
-  return scale === 1 ? result : node.emit('Mul', [result, constant(node, scale)])
+  return scaledBy(node, result, node.number('scale', 1))
 }
 
 /** One slope per channel, which is the second axis. */
 const prelu: Operator = (node) => {
-  const rank = node.shape().length
+  const rank = node.rank()
   const isSingle = node.fixedShape('weight').every((size) => size === 1)
   const shape = isSingle ? [1] : [-1, ...new Array<number>(Math.max(0, rank - 2)).fill(1)]
   return node.emit('PRelu', [node.input(), node.reshape(node.input('weight'), shape)])
 }
 
 const glu: Operator = (node) => {
-  const axis = node.axis('dim', node.shape().length, -1)
+  const axis = node.axis('dim', -1)
   const [a, b] = node.emitSeveral('Split', [node.input()], 2, { axis: int(axis), num_outputs: int(2) })
   return node.emit('Mul', [a!, node.emit('Sigmoid', [b!])])
 }
@@ -61,30 +60,19 @@ const threshold: Operator = (node) => {
 const softmax =
   (type: string): Operator =>
   (node) =>
-    node.emit(type, [input(node)], { axis: int(node.axis('dim', node.shape().length)) })
-
-const UNARY: Readonly<Record<string, string>> = {
-  hardswish: 'HardSwish',
-  mish: 'Mish',
-  relu: 'Relu',
-  selu: 'Selu',
-  sigmoid: 'Sigmoid',
-  softsign: 'Softsign',
-}
+    node.emit(type, [input(node)], { axis: int(node.axis('dim')) })
 
 export const ACTIVATIONS: Readonly<Record<string, Operator>> = {
-  ...Object.fromEntries(Object.entries(UNARY).map(([name, type]) => [name, unary(type)])),
-  hardtanh: (node) =>
-    node.emit('Clip', [
-      input(node),
-      constant(node, node.number('min_val', -1)),
-      constant(node, node.number('max_val', 1)),
-    ]),
+  ...unaries('mish relu selu sigmoid softsign'),
+  hardswish: unary('HardSwish'),
+  hardtanh: (node) => {
+    const bounds = [node.number('min_val', -1), node.number('max_val', 1)]
+    return node.emit('Clip', [input(node), ...bounds.map((bound) => constant(node, bound))])
+  },
   relu6: (node) => node.emit('Clip', [input(node), constant(node, 0), constant(node, 6)]),
   hardsigmoid: (node) => node.emit('HardSigmoid', [input(node)], { alpha: float(1 / 6), beta: float(0.5) }),
   leaky_relu: (node) => node.emit('LeakyRelu', [input(node)], { alpha: float(node.number('negative_slope', 0.01)) }),
-  rrelu: randomizedRelu,
-  rrelu_with_noise_functional: randomizedRelu,
+  ...named('rrelu rrelu_with_noise_functional', randomizedRelu),
   hardshrink: (node) => node.emit('Shrink', [input(node)], { lambd: float(node.number('lambd', 0.5)), bias: float(0) }),
   softshrink: (node) => {
     const lambda = float(node.number('lambd', 0.5))
@@ -92,16 +80,13 @@ export const ACTIVATIONS: Readonly<Record<string, Operator>> = {
   },
   celu: (node) => node.emit('Celu', [input(node)], { alpha: float(node.number('alpha', 1)) }),
   elu,
-  prelu,
-  _prelu_kernel: prelu,
+  ...named('prelu _prelu_kernel', prelu),
   softplus,
   log_sigmoid: (node) => node.emit('Neg', [node.emit('Softplus', [node.emit('Neg', [input(node)])])]),
   silu: gated((node, x) => node.emit('Sigmoid', [x])),
   gelu,
   glu,
   threshold,
-  softmax: softmax('Softmax'),
-  _softmax: softmax('Softmax'),
-  log_softmax: softmax('LogSoftmax'),
-  _log_softmax: softmax('LogSoftmax'),
+  ...named('softmax _softmax', softmax('Softmax')),
+  ...named('log_softmax _log_softmax', softmax('LogSoftmax')),
 }

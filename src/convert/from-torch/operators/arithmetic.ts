@@ -2,19 +2,14 @@
 import type { DType } from '../../../tensors/weight-file.ts'
 import { int } from '../../onnx/model.ts'
 import type { Lowering, Operator } from '../lowering.ts'
-import { binary, constant, gated, input, isFloat, tensors, unary } from './operands.ts'
+import { binary, constant, gated, input, isFloat, scaledBy, tensors, unaries, unary } from './operands.ts'
 
 const sum =
   (type: 'Add' | 'Sub', reversed = false): Operator =>
   (node) => {
-    const to = node.result().type
-    if (to === 'bool') return node.emit('Or', [node.operand('self', to), node.operand('other', to)])
-    const alpha = node.number('alpha', 1)
-    const scaled = (name: string): string =>
-      alpha === 1 ? node.operand(name, to) : node.emit('Mul', [node.operand(name, to), node.scalar(to, alpha)])
-    return reversed
-      ? node.emit(type, [node.operand('other', to), scaled('self')])
-      : node.emit(type, [node.operand('self', to), scaled('other')])
+    if (node.result().type === 'bool') return binary('Or')(node)
+    const [one, other] = reversed ? tensors(node, 'other', 'self') : tensors(node, 'self', 'other')
+    return node.emit(type, [one!, scaledBy(node, other!, node.number('alpha', 1))])
   }
 
 const product: Operator = (node) => binary(node.result().type === 'bool' ? 'And' : 'Mul')(node)
@@ -52,8 +47,7 @@ const addedTo =
   (type: 'Mul' | 'Div'): Operator =>
   (node) => {
     const [self, one, other] = tensors(node, 'self', 'tensor1', 'tensor2')
-    const value = node.number('value', 1)
-    const scaled = value === 1 ? one! : node.emit('Mul', [one!, constant(node, value)])
+    const scaled = scaledBy(node, one!, node.number('value', 1))
     return node.emit('Add', [self!, node.emit(type, [scaled, other!])])
   }
 
@@ -103,34 +97,10 @@ const logAddExp: Operator = (node) => {
   return node.emit('Add', [node.emit('Max', operands), node.emit('Softplus', [difference])])
 }
 
-const UNARY: Readonly<Record<string, string>> = {
-  abs: 'Abs',
-  acos: 'Acos',
-  acosh: 'Acosh',
-  asin: 'Asin',
-  asinh: 'Asinh',
-  atan: 'Atan',
-  atanh: 'Atanh',
-  ceil: 'Ceil',
-  cos: 'Cos',
-  cosh: 'Cosh',
-  erf: 'Erf',
-  exp: 'Exp',
-  floor: 'Floor',
-  log: 'Log',
-  neg: 'Neg',
-  reciprocal: 'Reciprocal',
-  sign: 'Sign',
-  sgn: 'Sign',
-  sin: 'Sin',
-  sinh: 'Sinh',
-  sqrt: 'Sqrt',
-  tan: 'Tan',
-  tanh: 'Tanh',
-}
-
 export const ARITHMETIC: Readonly<Record<string, Operator>> = {
-  ...Object.fromEntries(Object.entries(UNARY).map(([name, type]) => [name, unary(type)])),
+  ...unaries('abs acos acosh asin asinh atan atanh ceil cos cosh erf exp floor log neg reciprocal sign sin sinh sqrt'),
+  ...unaries('tan tanh'),
+  sgn: unary('Sign'),
   add: sum('Add'),
   sub: sum('Sub'),
   rsub: sum('Sub', true),
@@ -144,13 +114,10 @@ export const ARITHMETIC: Readonly<Record<string, Operator>> = {
   addcmul: addedTo('Mul'),
   addcdiv: addedTo('Div'),
   atan2,
-  hypot: (node) =>
-    node.emit('Sqrt', [
-      node.emit(
-        'Add',
-        tensors(node, 'self', 'other').map((x) => node.emit('Mul', [x, x])),
-      ),
-    ]),
+  hypot: (node) => {
+    const squares = tensors(node, 'self', 'other').map((x) => node.emit('Mul', [x, x]))
+    return node.emit('Sqrt', [node.emit('Add', squares)])
+  },
   lerp: (node) => {
     const [from, to, weight] = tensors(node, 'self', 'end', 'weight')
     return node.emit('Add', [from!, node.emit('Mul', [weight!, node.emit('Sub', [to!, from!])])])

@@ -1,6 +1,7 @@
 import { int } from '../../onnx/model.ts'
 import type { Lowering, Operator } from '../lowering.ts'
 import type { Shape } from '../node-arguments.ts'
+import { named } from './operands.ts'
 import { SELECTION } from './selection.ts'
 import { WINDOWS } from './windows.ts'
 
@@ -35,22 +36,16 @@ const asStrided: Operator = (node) => {
 
 const permuted = (node: Lowering, order: readonly number[]): string => node.transpose(node.input(), order)
 
-const swap = (node: Lowering, first: number, second: number): string => {
-  const order = node.shape().map((_, axis) => (axis === first ? second : axis === second ? first : axis))
-  return permuted(node, order)
-}
+const swap = (node: Lowering, first: number, second: number): string =>
+  node.swap(node.input(), node.rank(), first, second)
 
 const transpose =
   (first: string, second: string): Operator =>
-  (node) => {
-    const rank = node.shape().length
-    return swap(node, node.axis(first, rank), node.axis(second, rank))
-  }
+  (node) =>
+    swap(node, node.axis(first), node.axis(second))
 
 const movedim: Operator = (node) => {
-  const rank = node.shape().length
-  const from = node.numbers('source').map((axis) => node.fromFront(axis, rank))
-  const to = node.numbers('destination').map((axis) => node.fromFront(axis, rank))
+  const [from, to] = [node.axes('source'), node.axes('destination')]
   const rest = node.shape().flatMap((_, axis) => (from.includes(axis) ? [] : [axis]))
   const order = node.shape().map((_, axis) => {
     const at = to.indexOf(axis)
@@ -61,13 +56,8 @@ const movedim: Operator = (node) => {
 
 const squeeze: Operator = (node) => {
   const shape = node.shape()
-  const named = node.has('dim')
-    ? node.numbers('dim').map((axis) => node.fromFront(axis, shape.length))
-    : shape.map((_, axis) => axis)
-  return node.squeeze(
-    node.input(),
-    named.filter((axis) => shape[axis] === 1),
-  )
+  const axes = node.axes('dim', [...shape.keys()]).filter((axis) => shape[axis] === 1)
+  return node.squeeze(node.input(), axes)
 }
 
 const expand: Operator = (node) => node.expand(node.input(), node.shape(), node.result().shape)
@@ -78,18 +68,18 @@ const copy: Operator = (node) =>
 
 const repeat: Operator = (node) => {
   const given = node.sizeArguments(node.has('repeats') ? 'repeats' : 'dims')
-  const missing = Math.max(0, node.shape().length - given.length)
+  const missing = Math.max(0, node.rank() - given.length)
   const repeats = [...new Array<number>(missing).fill(1), ...given]
-  const added = Array.from({ length: Math.max(0, repeats.length - node.shape().length) }, (_, axis) => axis)
+  const added = Array.from({ length: Math.max(0, repeats.length - node.rank()) }, (_, axis) => axis)
   return node.emit('Tile', [node.unsqueeze(node.input(), added), node.sizeList(repeats)])
 }
 
 /** Repeats every element: adds an axis, repeats along it, and merges it. */
 const repeatInterleave: Operator = (node) => {
   const isFlat = !node.has('dim')
-  const rank = isFlat ? 1 : node.shape().length
+  const rank = isFlat ? 1 : node.rank()
   const value = isFlat ? node.reshape(node.input(), [-1]) : node.input()
-  const axis = isFlat ? 0 : node.axis('dim', rank)
+  const axis = isFlat ? 0 : node.axis('dim')
   return node.reshapeTo(node.repeated(value, rank, axis, node.number('repeats')), [], node.result().shape)
 }
 
@@ -103,8 +93,7 @@ const joined = (node: Lowering): string[] => {
   })
 }
 
-const cat: Operator = (node) =>
-  node.emit('Concat', joined(node), { axis: int(node.axis('dim', node.result().shape.length, 0)) })
+const cat: Operator = (node) => node.concat(joined(node), node.axis('dim', 0, node.result().shape.length))
 
 /** hstack and vstack join along this axis if tensors have two or more axes. */
 const joinedAlong =
@@ -112,16 +101,13 @@ const joinedAlong =
   (node) => {
     const isFlat = node.metas('tensors').every((meta) => meta?.shape.length === 1)
     const parts = joined(node).map((value) => (isFlat && axis === 0 ? node.unsqueeze(value, [0]) : value))
-    return node.emit('Concat', parts, { axis: int(isFlat ? 0 : axis) })
+    return node.concat(parts, isFlat ? 0 : axis)
   }
 
 const stack: Operator = (node) => {
-  const axis = node.axis('dim', node.result().shape.length, 0)
-  return node.emit(
-    'Concat',
-    joined(node).map((value) => node.unsqueeze(value, [axis])),
-    { axis: int(axis) },
-  )
+  const axis = node.axis('dim', 0, node.result().shape.length)
+  const parts = joined(node).map((value) => node.unsqueeze(value, [axis]))
+  return node.concat(parts, axis)
 }
 
 const triangle =
@@ -132,57 +118,24 @@ const triangle =
 export const ARRANGEMENT: Readonly<Record<string, Operator>> = {
   ...SELECTION,
   ...WINDOWS,
-  ...Object.fromEntries(
-    ['alias', 'clone', 'contiguous', 'detach', 'lift_fresh_copy', 'to', '_to_copy', 'type_as', 'positive'].map(
-      (name) => [name, same],
-    ),
-  ),
-  ...Object.fromEntries(
-    ['dropout', 'alpha_dropout', 'feature_dropout', 'feature_alpha_dropout', 'native_dropout'].map((name) => [
-      name,
-      dropout,
-    ]),
-  ),
-  view: toResultShape,
-  reshape: toResultShape,
-  _unsafe_view: toResultShape,
-  atleast_2d: toResultShape,
+  ...named('alias clone contiguous detach lift_fresh_copy to _to_copy type_as positive', same),
+  ...named('dropout alpha_dropout feature_dropout feature_alpha_dropout native_dropout', dropout),
+  ...named('view reshape _unsafe_view atleast_2d view_as reshape_as flatten ravel unflatten', toResultShape),
   as_strided: asStrided,
-  view_as: toResultShape,
-  reshape_as: toResultShape,
-  flatten: toResultShape,
-  ravel: toResultShape,
-  unflatten: toResultShape,
-  permute: (node) => {
-    const rank = node.shape().length
-    return permuted(
-      node,
-      node.numbers('dims').map((axis) => node.fromFront(axis, rank)),
-    )
-  },
-  transpose: transpose('dim0', 'dim1'),
+  permute: (node) => permuted(node, node.axes('dims')),
+  ...named('transpose swapdims', transpose('dim0', 'dim1')),
   swapaxes: transpose('axis0', 'axis1'),
-  swapdims: transpose('dim0', 'dim1'),
-  t: (node) => (node.shape().length < 2 ? node.input() : swap(node, 0, 1)),
-  numpy_T: (node) =>
-    permuted(
-      node,
-      node.shape().map((_, axis) => node.shape().length - 1 - axis),
-    ),
-  mT: (node) => swap(node, node.shape().length - 2, node.shape().length - 1),
-  movedim,
-  moveaxis: movedim,
+  t: (node) => (node.rank() < 2 ? node.input() : swap(node, 0, 1)),
+  numpy_T: (node) => permuted(node, [...node.shape().keys()].reverse()),
+  mT: (node) => swap(node, node.rank() - 2, node.rank() - 1),
+  ...named('movedim moveaxis', movedim),
   squeeze,
-  unsqueeze: (node) => node.unsqueeze(node.input(), [node.axis('dim', node.result().shape.length)]),
-  expand,
-  expand_as: expand,
-  broadcast_to: expand,
-  repeat,
-  tile: repeat,
+  unsqueeze: (node) => node.unsqueeze(node.input(), [node.axis('dim', undefined, node.result().shape.length)]),
+  ...named('expand expand_as broadcast_to', expand),
+  ...named('repeat tile', repeat),
   copy,
   repeat_interleave: repeatInterleave,
-  cat,
-  concat: cat,
+  ...named('cat concat', cat),
   hstack: joinedAlong(1),
   vstack: joinedAlong(0),
   stack,

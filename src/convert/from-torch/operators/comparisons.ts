@@ -1,7 +1,7 @@
 // Comparisons, logic, bit operations, and choices between elements.
 import type { DType } from '../../../tensors/weight-file.ts'
 import type { Lowering, Operator } from '../lowering.ts'
-import { binary, constant, input, isFloat, unary } from './operands.ts'
+import { binary, constant, input, isFloat, named, unary } from './operands.ts'
 
 /** The type in which operands are compared: floating point before integers, wider before narrower. */
 const ORDER = 'f64 f32 bf16 f16 u64 i64 u32 i32 u16 i16 i8 u8 bool'.split(' ')
@@ -12,8 +12,7 @@ const comparedType = (node: Lowering): DType => {
   if (node.isTensor('other')) {
     const other = node.type('other')
     // A tensor without axes affects the type only if it is a different kind of number.
-    if (isFloat(type) === isFloat(other) && node.shape('other').length === 0 && node.shape('self').length > 0)
-      return type
+    if (isFloat(type) === isFloat(other) && node.rank('other') === 0 && node.rank('self') > 0) return type
     return wider(type, other)
   }
   if (isFloat(type)) return type
@@ -39,13 +38,11 @@ const bitwise =
     binary(node.result().type === 'bool' ? name : `Bitwise${name}`)(node)
 
 /** clamp, whose bounds are optional and may be tensors. */
-const clamp =
-  (lower: string, upper: string): Operator =>
-  (node) => {
-    const to = node.result().type
-    const raised = node.has(lower) ? node.emit('Max', [input(node), node.operand(lower, to)]) : input(node)
-    return node.has(upper) ? node.emit('Min', [raised, node.operand(upper, to)]) : raised
-  }
+const clamp: Operator = (node) => {
+  const to = node.result().type
+  const raised = node.has('min') ? node.emit('Max', [input(node), node.operand('min', to)]) : input(node)
+  return node.has('max') ? node.emit('Min', [raised, node.operand('max', to)]) : raised
+}
 
 const where: Operator = (node) => {
   const to = node.result().type
@@ -62,9 +59,8 @@ const shift =
   (type: 'Mul' | 'Div'): Operator =>
   (node) => {
     if (type === 'Mul') return node.emit('Mul', [input(node), constant(node, 2 ** node.number('other'))])
-    const through: DType = 'f64'
-    const divided = node.emit('Div', [node.operand('self', through), node.scalar(through, 2 ** node.number('other'))])
-    return node.cast(node.emit('Floor', [divided]), through, node.result().type)
+    const divided = node.emit('Div', [node.operand('self', 'f64'), node.scalar('f64', 2 ** node.number('other'))])
+    return node.cast(node.emit('Floor', [divided]), 'f64', node.result().type)
   }
 
 export const COMPARISONS: Readonly<Record<string, Operator>> = {
@@ -78,21 +74,13 @@ export const COMPARISONS: Readonly<Record<string, Operator>> = {
   logical_or: logical('Or'),
   logical_xor: logical('Xor'),
   logical_not: (node) => node.emit('Not', [node.operand('self', 'bool')]),
-  bitwise_and: bitwise('And'),
-  bitwise_or: bitwise('Or'),
-  bitwise_xor: bitwise('Xor'),
-  __and__: bitwise('And'),
-  __or__: bitwise('Or'),
-  __xor__: bitwise('Xor'),
+  ...named('bitwise_and __and__', bitwise('And')),
+  ...named('bitwise_or __or__', bitwise('Or')),
+  ...named('bitwise_xor __xor__', bitwise('Xor')),
   bitwise_not: (node) => unary(node.result().type === 'bool' ? 'Not' : 'BitwiseNot')(node),
-  __lshift__: shift('Mul'),
-  bitwise_left_shift: shift('Mul'),
-  __rshift__: shift('Div'),
-  bitwise_right_shift: shift('Div'),
-  clamp: clamp('min', 'max'),
-  clamp_min: clamp('min', ''),
-  clamp_max: clamp('', 'max'),
-  clip: clamp('min', 'max'),
+  ...named('bitwise_left_shift __lshift__', shift('Mul')),
+  ...named('bitwise_right_shift __rshift__', shift('Div')),
+  ...named('clamp clip clamp_min clamp_max', clamp),
   maximum: binary('Max'),
   minimum: binary('Min'),
   isfinite: (node) => node.emit('Less', [node.emit('Abs', [node.input()]), node.scalar(node.type(), Infinity)]),

@@ -1,7 +1,7 @@
 // Convolutions and pooling. Spatial axes are the last ones.
 import { type Attribute, elementCount, int, ints } from '../../onnx/model.ts'
-import { tensorOf } from '../../onnx/tensors.ts'
 import type { Lowering, Operator } from '../lowering.ts'
+import { forAxes, named } from './operands.ts'
 
 /** A single number applies to all axes. */
 const perAxis = (values: readonly number[], axes: number): number[] =>
@@ -14,40 +14,34 @@ const batched = (node: Lowering, name: string, axes: number, make: (x: string) =
   return node.squeeze(make(node.unsqueeze(x, [0])), [0])
 }
 
-const convolved = (node: Lowering, axes: number, transposed: boolean): string => {
-  const sized = (name: string, absent: number) => perAxis(node.numbers(name, [absent]), axes)
-  const kernel = node.fixedShape('weight').slice(2)
-  const dilations = sized('dilation', 1)
-  const shared = {
-    kernel_shape: ints(kernel),
-    strides: ints(sized('stride', 1)),
-    dilations: ints(dilations),
-    group: int(node.number('groups', 1)),
-  }
-  const make = (attributes: Record<string, Attribute>) =>
-    batched(node, 'input', axes, (x) => {
-      const inputs = [x, node.input('weight')]
-      if (node.has('bias')) inputs.push(node.input('bias'))
-      return node.emit(transposed ? 'ConvTranspose' : 'Conv', inputs, { ...shared, ...attributes })
-    })
-  const named = node.argument('padding')
-  if (named?.kind === 'text') {
-    // 'same' puts an odd element of padding at the end.
-    const whole = kernel.map((size, axis) => (named.value === 'same' ? dilations[axis]! * (size - 1) : 0))
-    return make({ pads: ints([...whole.map((p) => Math.floor(p / 2)), ...whole.map((p) => p - Math.floor(p / 2))]) })
-  }
-  const pads = sized('padding', 0)
-  if (!transposed) return make({ pads: ints([...pads, ...pads]) })
-  return make({ pads: ints([...pads, ...pads]), output_padding: ints(sized('output_padding', 0)) })
-}
-
 const conv =
-  (axes: number, transposed = false): Operator =>
-  (node) =>
-    convolved(node, axes, transposed)
-
-const anyConvolution: Operator = (node) =>
-  convolved(node, node.fixedShape('weight').length - 2, node.flag('transposed'))
+  (transposed: boolean) =>
+  (axes: number): Operator =>
+  (node) => {
+    const sized = (name: string, absent: number) => perAxis(node.numbers(name, [absent]), axes)
+    const kernel = node.fixedShape('weight').slice(2)
+    const dilations = sized('dilation', 1)
+    const shared = {
+      kernel_shape: ints(kernel),
+      strides: ints(sized('stride', 1)),
+      dilations: ints(dilations),
+      group: int(node.number('groups', 1)),
+    }
+    const make = (attributes: Record<string, Attribute>) =>
+      batched(node, 'input', axes, (x) => {
+        const inputs = [x, ...node.given('weight', 'bias')]
+        return node.emit(transposed ? 'ConvTranspose' : 'Conv', inputs, { ...shared, ...attributes })
+      })
+    const padding = node.argument('padding')
+    if (padding?.kind === 'text') {
+      // 'same' puts an odd element of padding at the end.
+      const whole = kernel.map((size, axis) => (padding.value === 'same' ? dilations[axis]! * (size - 1) : 0))
+      return make({ pads: ints([...whole.map((p) => Math.floor(p / 2)), ...whole.map((p) => p - Math.floor(p / 2))]) })
+    }
+    const pads = sized('padding', 0)
+    if (!transposed) return make({ pads: ints([...pads, ...pads]) })
+    return make({ pads: ints([...pads, ...pads]), output_padding: ints(sized('output_padding', 0)) })
+  }
 
 interface Window {
   readonly kernel: number[]
@@ -89,7 +83,7 @@ const maxPool =
     const window = windowOf(node, axes)
     const attributes = { ...attributesOf(window), dilations: ints(window.dilations) }
     const [, places] = node.resultNames()
-    if (places === undefined || node.shape().length !== axes + 2 || !node.isRead(places)) {
+    if (places === undefined || node.rank() !== axes + 2 || !node.isRead(places)) {
       return batched(node, 'self', axes, (x) => node.emit('MaxPool', [x], attributes))
     }
     // torch counts positions within each channel, ONNX in the whole tensor.
@@ -103,10 +97,7 @@ const maxUnpool: Operator = (node) => {
   const to = node.result().shape
   const size = elementCount(node.fixed(to.slice(-2), 'the size of its result'))
   const flat = (name: string) => node.reshape(node.input(name), [0, 0, -1])
-  const shape = node.shapeValue([...to.slice(0, 2), size])
-  const zeros = node.emit('ConstantOfShape', [shape], {
-    value: { kind: 'tensor', value: tensorOf(node.type(), [1], [0]) },
-  })
+  const zeros = node.everywhere([...to.slice(0, 2), size], node.type(), 0)
   const placed = node.emit('ScatterElements', [zeros, flat('indices'), flat('self')], { axis: int(2) })
   return node.reshapeTo(placed, to.slice(0, 2), to)
 }
@@ -131,12 +122,17 @@ const avgPool =
     })
   }
 
-/** The weight of each input in each mean, [inputs, outputs]: as in torch, window i is from ⌊i·n/m⌋ to ⌈(i+1)·n/m⌉. */
+/** As in torch, window i of m is from ⌊i·n/m⌋ to ⌈(i+1)·n/m⌉. */
+const unevenWindow = (at: number, inputs: number, outputs: number): readonly [number, number] => [
+  Math.floor((at * inputs) / outputs),
+  Math.ceil(((at + 1) * inputs) / outputs),
+]
+
+/** The weight of each input in each mean, [inputs, outputs]. */
 const meansOf = (inputs: number, outputs: number): Float32Array => {
   const means = new Float32Array(inputs * outputs)
   for (let to = 0; to < outputs; to++) {
-    const start = Math.floor((to * inputs) / outputs)
-    const end = Math.ceil(((to + 1) * inputs) / outputs)
+    const [start, end] = unevenWindow(to, inputs, outputs)
     for (let from = start; from < end; from++) means[from * outputs + to] = 1 / (end - start)
   }
   return means
@@ -146,43 +142,38 @@ const MAX_MEANS = 2 ** 20
 
 /** Computes each axis as a matrix product with the weights of its means. */
 const unevenMeans = (node: Lowering, x: string, from: readonly number[], to: readonly number[]): string => {
-  const rank = node.shape().length
-  const toLast = (axis: number) =>
-    ints(Array.from({ length: rank }, (_, at) => (at === axis ? rank - 1 : at === rank - 1 ? axis : at)))
+  const rank = node.rank()
   return from.reduce((value, inputs, at) => {
     const outputs = to[at]!
     if (inputs * outputs > MAX_MEANS)
       throw node.refuse('its input size is not a multiple of its result size, and too large for that.')
     const axis = rank - from.length + at
-    const swapped = axis === rank - 1 ? value : node.emit('Transpose', [value], { perm: toLast(axis) })
+    const swapped = node.swap(value, rank, axis, rank - 1)
     const means = node.emit('MatMul', [swapped, node.constant('f32', [inputs, outputs], meansOf(inputs, outputs))])
-    return axis === rank - 1 ? means : node.emit('Transpose', [means], { perm: toLast(axis) })
+    return node.swap(means, rank, axis, rank - 1)
   }, x)
 }
 
 /** Gathers each axis window by window, all as long as the longest one; shorter windows repeat their last element. */
 const unevenLargest = (node: Lowering, x: string, from: readonly number[], to: readonly number[]): string =>
   from.reduce((value, inputs, at) => {
-    const axis = node.shape().length - from.length + at
+    const axis = node.rank() - from.length + at
     const outputs = to[at]!
-    const [start, end] = [
-      (i: number) => Math.floor((i * inputs) / outputs),
-      (i: number) => Math.ceil(((i + 1) * inputs) / outputs),
-    ]
     const longest = Math.ceil(inputs / outputs) + 1
     const places = node.indices([outputs, longest], (place) => {
-      const window = Math.floor(place / longest)
-      return Math.min(start(window) + (place % longest), end(window) - 1)
+      const [start, end] = unevenWindow(Math.floor(place / longest), inputs, outputs)
+      return Math.min(start + (place % longest), end - 1)
     })
-    const windows = node.emit('Gather', [value, places], { axis: int(axis) })
+    const windows = node.gather(value, places, axis)
     return node.emit('ReduceMax', [windows, node.integers([axis + 1])], { keepdims: int(0) })
   }, x)
 
 const adaptivePool =
-  (axes: number, global: string, pool: string): Operator =>
+  (pool: 'AveragePool' | 'MaxPool') =>
+  (axes: number): Operator =>
   (node) => {
     const to = node.fixed(node.result().shape.slice(-axes), 'the size of its result')
-    if (to.every((size) => size === 1)) return batched(node, 'self', axes, (x) => node.emit(global, [x]))
+    if (to.every((size) => size === 1)) return batched(node, 'self', axes, (x) => node.emit(`Global${pool}`, [x]))
     const from = node.fixed(node.shape().slice(-axes), 'the size of its input')
     if (to.every((size, axis) => size === from[axis])) return node.input()
     if (to.every((size, axis) => from[axis]! % size === 0)) {
@@ -193,29 +184,14 @@ const adaptivePool =
   }
 
 export const CONVOLUTION: Readonly<Record<string, Operator>> = {
-  conv1d: conv(1),
-  conv2d: conv(2),
-  conv3d: conv(3),
-  conv_transpose1d: conv(1, true),
-  conv_transpose2d: conv(2, true),
-  conv_transpose3d: conv(3, true),
-  convolution: anyConvolution,
-  _convolution: anyConvolution,
-  max_pool1d: maxPool(1),
-  max_pool2d: maxPool(2),
-  max_pool3d: maxPool(3),
-  max_pool2d_with_indices: maxPool(2),
-  max_pool3d_with_indices: maxPool(3),
+  ...forAxes('conv#d', conv(false)),
+  ...forAxes('conv_transpose#d', conv(true)),
+  ...named('convolution _convolution', (node) => conv(node.flag('transposed'))(node.rank('weight') - 2)(node)),
+  ...forAxes('max_pool#d', maxPool),
+  ...forAxes('max_pool#d_with_indices', maxPool, [2, 3]),
   max_unpool2d: maxUnpool,
-  avg_pool1d: avgPool(1),
-  avg_pool2d: avgPool(2),
-  avg_pool3d: avgPool(3),
-  adaptive_avg_pool1d: adaptivePool(1, 'GlobalAveragePool', 'AveragePool'),
-  adaptive_avg_pool2d: adaptivePool(2, 'GlobalAveragePool', 'AveragePool'),
-  _adaptive_avg_pool2d: adaptivePool(2, 'GlobalAveragePool', 'AveragePool'),
-  adaptive_avg_pool3d: adaptivePool(3, 'GlobalAveragePool', 'AveragePool'),
-  _adaptive_avg_pool3d: adaptivePool(3, 'GlobalAveragePool', 'AveragePool'),
-  adaptive_max_pool3d: adaptivePool(3, 'GlobalMaxPool', 'MaxPool'),
-  adaptive_max_pool1d: adaptivePool(1, 'GlobalMaxPool', 'MaxPool'),
-  adaptive_max_pool2d: adaptivePool(2, 'GlobalMaxPool', 'MaxPool'),
+  ...forAxes('avg_pool#d', avgPool),
+  ...forAxes('adaptive_avg_pool#d', adaptivePool('AveragePool')),
+  ...forAxes('_adaptive_avg_pool#d', adaptivePool('AveragePool'), [2, 3]),
+  ...forAxes('adaptive_max_pool#d', adaptivePool('MaxPool')),
 }

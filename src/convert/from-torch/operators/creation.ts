@@ -1,15 +1,15 @@
 // Operators that create tensors.
 import type { DType } from '../../../tensors/weight-file.ts'
-import { scalarOf, tensorOf } from '../../onnx/tensors.ts'
+import { scalarOf } from '../../onnx/tensors.ts'
 import type { Lowering, Operator } from '../lowering.ts'
+import { named } from './operands.ts'
 
 /** A tensor with one value everywhere. */
 const full =
   (value: number | string): Operator =>
   (node) => {
     const { type, shape } = node.result()
-    const fill = tensorOf(type, [1], [typeof value === 'number' ? value : node.number(value)])
-    return node.emit('ConstantOfShape', [node.shapeValue(shape)], { value: { kind: 'tensor', value: fill } })
+    return node.everywhere(shape, type, typeof value === 'number' ? value : node.number(value))
   }
 
 /** Types supported by Range. */
@@ -33,11 +33,8 @@ const computed =
   (node) => {
     const { type, shape } = node.result()
     const fixed = node.fixed(shape, 'its size')
-    return node.constant(
-      type,
-      fixed,
-      Array.from({ length: node.constantSize(fixed) }, (_, place) => at(node, place)),
-    )
+    const values = Array.from({ length: node.constantSize(fixed) }, (_, place) => at(node, place))
+    return node.constant(type, fixed, values)
   }
 
 const linspace = computed((node, place) => {
@@ -57,14 +54,8 @@ const meshgrid: Operator = (node) => {
     const axis = isSwapped && at < 2 ? 1 - at : at
     const to = node.result(at).shape
     const own = to.map((size, each) => (each === axis ? size : 1))
-    return node.expand(
-      node.reshape(
-        value!,
-        own.map((_, each) => (each === axis ? -1 : 1)),
-      ),
-      own,
-      to,
-    )
+    const apart = to.map((_, each) => (each === axis ? -1 : 1))
+    return node.expand(node.reshape(value!, apart), own, to)
   })
 }
 
@@ -73,21 +64,14 @@ const oneHot: Operator = (node) => {
   const [classes] = node.fixed(node.result().shape.slice(-1), 'the number of classes')
   const indices = node.cast(node.input(), node.type(), 'i64')
   const every = node.indices([classes!], (at) => at)
-  const hot = node.emit('Equal', [node.unsqueeze(indices, [node.shape().length]), every])
+  const hot = node.emit('Equal', [node.unsqueeze(indices, [node.rank()]), every])
   return node.cast(hot, 'bool', node.result().type)
 }
 
 export const CREATION: Readonly<Record<string, Operator>> = {
-  full: full('fill_value'),
-  full_like: full('fill_value'),
-  new_full: full('fill_value'),
-  zeros: full(0),
-  zeros_like: full(0),
-  new_zeros: full(0),
-  ...Object.fromEntries(['empty', 'empty_like', 'empty_permuted', 'new_empty'].map((name) => [name, full(0)])),
-  ones: full(1),
-  ones_like: full(1),
-  new_ones: full(1),
+  ...named('full full_like new_full', full('fill_value')),
+  ...named('zero zeros zeros_like new_zeros empty empty_like empty_permuted new_empty', full(0)),
+  ...named('ones ones_like new_ones', full(1)),
   scalar_tensor: (node) => node.scope.builder.constant('scalar', scalarOf(node.result().type, node.number('s'))),
   arange,
   meshgrid,
@@ -98,5 +82,4 @@ export const CREATION: Readonly<Record<string, Operator>> = {
     node.isTensor('value')
       ? node.expand(node.operand('value', node.type()), [], node.result().shape)
       : full('value')(node),
-  zero: full(0),
 }

@@ -35,7 +35,7 @@ const placesOf = (node: Lowering, used: readonly { value: string; axis: number; 
   )
   const axes = used.map(({ axis }) => axis)
   const rest = [...node.shape().keys()].filter((axis) => !axes.includes(axis))
-  const places = each.length === 1 ? each[0]! : node.emit('Concat', each, { axis: int(rank) })
+  const places = each.length === 1 ? each[0]! : node.concat(each, rank)
   const before = adjacent(axes) ? axes[0]! : 0
   const back = Array.from({ length: rank + rest.length }, (_, at) =>
     at < before ? rank + at : at < before + rank ? at - before : at,
@@ -72,11 +72,8 @@ export const indexPut: Operator = (node) => {
     if (node.shape('values').some((size) => size !== 1)) {
       throw node.refuse('it writes several values by a mask; use torch.where with a value for every element.')
     }
-    const rest = node.shape().length - only!.meta.shape.length
-    const mask = node.unsqueeze(
-      only!.value,
-      Array.from({ length: rest }, (_, at) => only!.meta.shape.length + at),
-    )
+    const rest = [...node.shape().keys()].slice(only!.meta.shape.length)
+    const mask = node.unsqueeze(only!.value, rest)
     const added = node.flag('accumulate') ? node.emit('Add', [node.input(), values]) : values
     return node.emit('Where', [mask, added, node.input()])
   }

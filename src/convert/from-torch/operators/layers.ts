@@ -1,15 +1,15 @@
 // Products, normalization, attention, and distances.
-import { float, int, ints, text } from '../../onnx/model.ts'
+import { float, int, text } from '../../onnx/model.ts'
 import type { Lowering, Operator } from '../lowering.ts'
+import { named, scaledBy } from './operands.ts'
+
+const withBias = (node: Lowering, x: string): string =>
+  node.has('bias') ? node.emit('Add', [x, node.input('bias')]) : x
 
 const linear: Operator = (node) => {
-  const inputs = [node.input('input'), node.input('weight')]
-  if (node.shape('input').length === 2) {
-    return node.emit('Gemm', node.has('bias') ? [...inputs, node.input('bias')] : inputs, { transB: int(1) })
-  }
-  const weight = node.transpose(inputs[1]!, [1, 0])
-  const product = node.emit('MatMul', [inputs[0]!, weight])
-  return node.has('bias') ? node.emit('Add', [product, node.input('bias')]) : product
+  const [x, weight] = [node.input('input'), node.input('weight')]
+  if (node.rank('input') === 2) return node.emit('Gemm', [x, weight, ...node.given('bias')], { transB: int(1) })
+  return withBias(node, node.emit('MatMul', [x, node.transpose(weight, [1, 0])]))
 }
 
 const product =
@@ -26,26 +26,32 @@ const addedProduct =
     if (type === 'Gemm') {
       return node.emit('Gemm', [node.input(a), node.input(b), added], { alpha: float(alpha), beta: float(beta) })
     }
-    const scaled = (value: string, factor: number) =>
-      factor === 1 ? value : node.emit('Mul', [value, node.scalar(node.result().type, factor)])
     const multiplied = node.emit('MatMul', [node.input(a), node.input(b)])
-    return node.emit('Add', [scaled(added, beta), scaled(multiplied, alpha)])
+    return node.emit('Add', [scaledBy(node, added, beta), scaledBy(node, multiplied, alpha)])
   }
 
-const perChannel = (node: Lowering, value: string, rank: number): string =>
-  node.reshape(value, [-1, ...new Array<number>(Math.max(0, rank - 2)).fill(1)])
+/** x · weight + bias, with a number for each channel. */
+const scaledByChannel = (node: Lowering, x: string, rank: number): string => {
+  const channels = [-1, ...new Array<number>(Math.max(0, rank - 2)).fill(1)]
+  const apply = (type: string, value: string, name: string) =>
+    node.has(name) ? node.emit(type, [value, node.reshape(node.input(name), channels)]) : value
+  return apply('Add', apply('Mul', x, 'weight'), 'bias')
+}
+
+/** The value of an argument; if it is omitted, a constant with the same value everywhere. */
+const orFilled = (node: Lowering, name: string, shape: readonly number[], value: number): string =>
+  node.has(name) ? node.input(name) : node.filled(shape, value)
 
 /** Without running statistics, it normalizes by the batch in evaluation too; instance_norm decomposes to this. */
 const batchStatistics: Operator = (node) => {
-  const rank = node.shape('input').length
+  const rank = node.rank('input')
   const others = node.integers(Array.from({ length: rank }, (_, axis) => axis).filter((axis) => axis !== 1))
   const x = node.input('input')
   const centered = node.emit('Sub', [x, node.emit('ReduceMean', [x, others])])
   const variance = node.emit('ReduceMean', [node.emit('Mul', [centered, centered]), others])
   const epsilon = node.scalar(node.type('input'), node.number('eps'))
   const even = node.emit('Div', [centered, node.emit('Sqrt', [node.emit('Add', [variance, epsilon])])])
-  const scaled = node.has('weight') ? node.emit('Mul', [even, perChannel(node, node.input('weight'), rank)]) : even
-  return node.has('bias') ? node.emit('Add', [scaled, perChannel(node, node.input('bias'), rank)]) : scaled
+  return scaledByChannel(node, even, rank)
 }
 
 const batchNorm: Operator = (node) => {
@@ -54,25 +60,14 @@ const batchNorm: Operator = (node) => {
     throw node.refuse('it normalizes by the batch, as in training. Call model.eval() before torch.export.export.')
   }
   const size = node.fixedShape('running_mean')
-  const orFilled = (name: string, value: number) => (node.has(name) ? node.input(name) : node.filled(size, value))
-  return node.emit(
-    'BatchNormalization',
-    [
-      node.input('input'),
-      orFilled('weight', 1),
-      orFilled('bias', 0),
-      node.input('running_mean'),
-      node.input('running_var'),
-    ],
-    { epsilon: float(node.number('eps')) },
-  )
+  const [x, scale, bias] = [node.input('input'), orFilled(node, 'weight', size, 1), orFilled(node, 'bias', size, 0)]
+  const inputs = [x, scale, bias, node.input('running_mean'), node.input('running_var')]
+  return node.emit('BatchNormalization', inputs, { epsilon: float(node.number('eps')) })
 }
 
 const layerNorm: Operator = (node) => {
   const shape = node.numbers('normalized_shape')
-  const weight = node.has('weight') ? node.input('weight') : node.filled(shape, 1)
-  const inputs = [node.input('input'), weight]
-  if (node.has('bias')) inputs.push(node.input('bias'))
+  const inputs = [node.input('input'), orFilled(node, 'weight', shape, 1), ...node.given('bias')]
   const attributes = { axis: int(-shape.length), epsilon: float(node.number('eps', 1e-5)) }
   return node.emit('LayerNormalization', inputs, attributes)
 }
@@ -102,22 +97,16 @@ const groupNorm: Operator = (node) => {
   const shape = node.shape('input')
   const groups = node.number(node.has('num_groups') ? 'num_groups' : 'group')
   const apart = node.reshape(node.input('input'), [0, groups, -1])
-  const epsilon = float(node.number('eps', 1e-5))
-  const normal = node.emit('InstanceNormalization', [apart, node.filled([groups], 1), node.filled([groups], 0)], {
-    epsilon,
-  })
+  const inputs = [apart, node.filled([groups], 1), node.filled([groups], 0)]
+  const normal = node.emit('InstanceNormalization', inputs, { epsilon: float(node.number('eps', 1e-5)) })
   const back = node.reshapeTo(normal, [shape[0]!], shape)
-  const scaled = node.has('weight')
-    ? node.emit('Mul', [back, perChannel(node, node.input('weight'), shape.length)])
-    : back
-  return node.has('bias') ? node.emit('Add', [scaled, perChannel(node, node.input('bias'), shape.length)]) : scaled
+  return scaledByChannel(node, back, shape.length)
 }
 
 const instanceNorm: Operator = (node) => {
   if (!node.flag('use_input_stats', true)) return batchNorm(node)
   const channels = node.fixed(node.shape('input').slice(1, 2), 'the number of channels')
-  const weight = node.has('weight') ? node.input('weight') : node.filled(channels, 1)
-  const bias = node.has('bias') ? node.input('bias') : node.filled(channels, 0)
+  const [weight, bias] = [orFilled(node, 'weight', channels, 1), orFilled(node, 'bias', channels, 0)]
   const epsilon = float(node.number('eps', 1e-5))
   return node.emit('InstanceNormalization', [node.input('input'), weight, bias], { epsilon })
 }
@@ -128,7 +117,6 @@ const attention: Operator = (node) => {
   const type = node.type('query')
   const rank = key.length
   const width = node.fixed(query.slice(-1), 'the width of a head')[0] ?? 1
-  const swapLast = ints([...key.keys()].map((at) => (at === rank - 1 ? rank - 2 : at === rank - 2 ? rank - 1 : at)))
   const scale = node.scalar(type, node.number('scale', 1 / Math.sqrt(width)))
   // Query heads may share keys and values.
   const perHead = (name: string): string => {
@@ -139,14 +127,11 @@ const attention: Operator = (node) => {
     const to = shape.map((size, axis) => (axis === shape.length - 3 ? heads : size))
     return node.reshapeTo(node.repeated(node.input(name), shape.length, shape.length - 3, heads / own), [shape[0]!], to)
   }
-  const keys = node.emit('Transpose', [perHead('key')], { perm: swapLast })
+  const keys = node.swap(perHead('key'), rank, rank - 2, rank - 1)
   let scores = node.emit('MatMul', [node.emit('Mul', [node.input('query'), scale]), keys])
   const onlyWhere = (seen: string) => node.emit('Where', [seen, scores, node.scalar(type, -Infinity)])
   if (node.flag('is_causal')) {
-    const size = node.shapeValue([query.at(-2)!, key.at(-2)!])
-    const ones = node.emit('ConstantOfShape', [size], {
-      value: { kind: 'tensor', value: { type: 'f32', shape: [1], data: new Uint8Array(new Float32Array([1]).buffer) } },
-    })
+    const ones = node.everywhere([query.at(-2)!, key.at(-2)!], 'f32', 1)
     const seen = node.cast(node.emit('Trilu', [ones], { upper: int(0) }), 'f32', 'bool')
     scores = onlyWhere(seen)
   }
@@ -174,12 +159,11 @@ const einsum: Operator = (node) => {
 
 /** x₁ᵀ·W·x₂ for each output. */
 const bilinear: Operator = (node) => {
-  const rank = node.shape('input1').length
+  const rank = node.rank('input1')
   const row = node.unsqueeze(node.input('input1'), [rank - 1, rank])
   const column = node.unsqueeze(node.input('input2'), [rank - 1, rank + 1])
   const products = node.emit('MatMul', [node.emit('MatMul', [row, node.input('weight')]), column])
-  const result = node.squeeze(products, [rank, rank + 1])
-  return node.has('bias') ? node.emit('Add', [result, node.input('bias')]) : result
+  return withBias(node, node.squeeze(products, [rank, rank + 1]))
 }
 
 const trilinear: Operator = (node) => {
@@ -191,13 +175,13 @@ const trilinear: Operator = (node) => {
 /** The distances between the rows of two tensors. */
 const distances: Operator = (node) => {
   if (![1, 2].includes(node.number('p', 2))) throw node.refuse('its p is neither 1 nor 2.')
-  const rank = node.shape('x1').length
+  const rank = node.rank('x1')
   const rows = [node.unsqueeze(node.input('x1'), [rank - 1]), node.unsqueeze(node.input('x2'), [rank - 2])]
   return node.emit(`ReduceL${node.number('p', 2)}`, [node.emit('Sub', rows), node.integers([-1])], { keepdims: int(0) })
 }
 
 const cosineSimilarity: Operator = (node) => {
-  const axis = node.integers([node.axis('dim', node.shape('x1').length, 1)])
+  const axis = node.integers([node.axis('dim', 1, node.rank('x1'))])
   const least = node.scalar(node.type('x1'), node.number('eps', 1e-8))
   const [one, other] = ['x1', 'x2'].map((name) => {
     const x = node.input(name)
@@ -211,16 +195,13 @@ const outer: Operator = (node) =>
 
 export const LAYERS: Readonly<Record<string, Operator>> = {
   linear,
-  matmul: product('other'),
-  mm: product('mat2'),
-  bmm: product('mat2'),
+  ...named('matmul vdot', product('other')),
+  ...named('mm bmm', product('mat2')),
   mv: product('vec'),
   dot: product('tensor'),
-  vdot: product('other'),
   bilinear,
   _trilinear: trilinear,
-  cdist: distances,
-  _cdist_forward: distances,
+  ...named('cdist _cdist_forward', distances),
   cosine_similarity: cosineSimilarity,
   pairwise_distance: (node) => {
     const difference = node.emit('Sub', [node.input('x1'), node.input('x2')])
@@ -232,18 +213,12 @@ export const LAYERS: Readonly<Record<string, Operator>> = {
   einsum,
   addmm: addedProduct('mat1', 'mat2', 'Gemm'),
   baddbmm: addedProduct('batch1', 'batch2', 'MatMul'),
-  batch_norm: batchNorm,
-  _native_batch_norm_legit_no_training: batchNorm,
-  _native_batch_norm_legit: batchNorm,
-  native_batch_norm: batchNorm,
-  cudnn_batch_norm: batchNorm,
-  layer_norm: layerNorm,
-  native_layer_norm: layerNorm,
+  ...named('batch_norm native_batch_norm cudnn_batch_norm', batchNorm),
+  ...named('_native_batch_norm_legit _native_batch_norm_legit_no_training', batchNorm),
+  ...named('layer_norm native_layer_norm', layerNorm),
   rms_norm: rmsNorm,
   _weight_norm: weightNorm,
-  group_norm: groupNorm,
-  native_group_norm: groupNorm,
+  ...named('group_norm native_group_norm', groupNorm),
   instance_norm: instanceNorm,
-  scaled_dot_product_attention: attention,
-  _scaled_dot_product_flash_attention_for_cpu: attention,
+  ...named('scaled_dot_product_attention _scaled_dot_product_flash_attention_for_cpu', attention),
 }

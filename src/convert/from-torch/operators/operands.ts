@@ -18,10 +18,26 @@ export const unary =
   (node) =>
     node.emit(type, [input(node)])
 
+/** One operator under several names. */
+export const named = (names: string, operator: Operator): Record<string, Operator> =>
+  Object.fromEntries(names.split(' ').map((name) => [name, operator]))
+
+/** Operators of one node, whose type is the name with a capital letter. */
+export const unaries = (names: string): Record<string, Operator> =>
+  Object.fromEntries(names.split(' ').map((name) => [name, unary(`${name[0]!.toUpperCase()}${name.slice(1)}`)]))
+
+/** Operators for a number of spatial axes, which stands in the name in place of '#'. */
+export const forAxes = (name: string, make: (axes: number) => Operator, axes = [1, 2, 3]): Record<string, Operator> =>
+  Object.fromEntries(axes.map((count) => [name.replace('#', `${count}`), make(count)]))
+
 export const binary =
   (type: string): Operator =>
   (node) =>
     node.emit(type, tensors(node, 'self', 'other'))
+
+/** x · factor */
+export const scaledBy = (node: Lowering, x: string, factor: number): string =>
+  factor === 1 ? x : node.emit('Mul', [x, constant(node, factor)])
 
 /** x · f(x) */
 export const gated =

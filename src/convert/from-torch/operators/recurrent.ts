@@ -1,5 +1,5 @@
 // LSTM, GRU, and simple recurrent layers.
-import { int, ints, text, texts } from '../../onnx/model.ts'
+import { int, text, texts } from '../../onnx/model.ts'
 import type { Lowering, Operator } from '../lowering.ts'
 
 interface Kind {
@@ -14,18 +14,18 @@ const LSTM: Kind = { type: 'LSTM', gates: [0, 3, 1, 2] }
 // torch: reset, update, new; ONNX: update, reset, new.
 const GRU: Kind = { type: 'GRU', gates: [1, 0, 2] }
 
+const split = (node: Lowering, value: string, count: number): string[] =>
+  node.emitSeveral('Split', [value], count, { axis: int(0), num_outputs: int(count) })
+
 /** The weights of all directions, with gates in ONNX's order: [directions, gates · hidden, ...]. */
 const weightsOf = (node: Lowering, kind: Kind, values: readonly string[]): string => {
   const each = values.map((value) => {
     if (kind.gates.length === 1) return node.unsqueeze(value, [0])
-    const parts = node.emitSeveral('Split', [value], kind.gates.length, {
-      axis: int(0),
-      num_outputs: int(kind.gates.length),
-    })
+    const parts = split(node, value, kind.gates.length)
     const ordered = kind.gates.map((gate) => parts[gate]!)
-    return node.unsqueeze(node.emit('Concat', ordered, { axis: int(0) }), [0])
+    return node.unsqueeze(node.concat(ordered, 0), [0])
   })
-  return each.length === 1 ? each[0]! : node.emit('Concat', each, { axis: int(0) })
+  return each.length === 1 ? each[0]! : node.concat(each, 0)
 }
 
 interface Layer {
@@ -43,9 +43,8 @@ interface Layer {
 const runLayer = (node: Lowering, { kind, input, weights, states, hidden }: Layer): string[] => {
   const column = (at: number) => weights.map((direction) => direction[at]!)
   const [w, r] = [weightsOf(node, kind, column(0)), weightsOf(node, kind, column(1))]
-  const biases = (): string =>
-    node.emit('Concat', [weightsOf(node, kind, column(2)), weightsOf(node, kind, column(3))], { axis: int(1) })
-  const bias = weights[0]!.length > 2 ? biases() : ''
+  const biases = () => [2, 3].map((at) => weightsOf(node, kind, column(at)))
+  const bias = weights[0]!.length > 2 ? node.concat(biases(), 1) : ''
   const results = node.emitSeveral(kind.type, [input, w, r, bias, '', ...states], states.length + 1, {
     hidden_size: int(hidden),
     direction: text(weights.length === 2 ? 'bidirectional' : 'forward'),
@@ -64,7 +63,7 @@ const recurrent =
   (kind: Kind): Operator =>
   (node) => {
     if (node.overload !== 'input') throw node.refuse('its sequences are packed; give it padded ones.')
-    const isBatched = node.shape('input').length === 3
+    const isBatched = node.rank('input') === 3
     const layers = node.number('num_layers')
     const directions = node.flag('bidirectional') ? 2 : 1
     const params = node.tensors('params').map((value) => value ?? '')
@@ -77,28 +76,24 @@ const recurrent =
     const hidden = node.fixed(node.metas('params')[1]?.shape.slice(1) ?? [], 'its hidden size')[0] ?? 1
     const withBatch = (value: string) => (isBatched ? value : node.unsqueeze(value, [1]))
     const initial = statesOf(node, kind).map(withBatch)
-    const time = ints([1, 0, 2])
-    const batchFirst = node.flag('batch_first') && isBatched
-    let input = withBatch(node.input('input'))
-    if (batchFirst) input = node.emit('Transpose', [input], { perm: time })
+    const inTime = (value: string) => (node.flag('batch_first') && isBatched ? node.transpose(value, [1, 0, 2]) : value)
+    let input = inTime(withBatch(node.input('input')))
     const finals: string[][] = initial.map(() => [])
-    const split = initial.map((state) =>
-      layers === 1 ? [state] : node.emitSeveral('Split', [state], layers, { axis: int(0), num_outputs: int(layers) }),
-    )
+    const byLayer = initial.map((state) => (layers === 1 ? [state] : split(node, state, layers)))
     for (let layer = 0; layer < layers; layer++) {
       const weights = Array.from({ length: directions }, (_, direction) => {
         const at = (layer * directions + direction) * perCell
         return params.slice(at, at + perCell)
       })
-      const states = split.map((parts) => parts[layer]!)
+      const states = byLayer.map((parts) => parts[layer]!)
       const [output, ...last] = runLayer(node, { kind, input, weights, states, hidden })
       input = output!
       last.forEach((state, at) => {
         finals[at]!.push(state)
       })
     }
-    const output = batchFirst ? node.emit('Transpose', [input], { perm: time }) : input
-    const states = finals.map((each) => (layers === 1 ? each[0]! : node.emit('Concat', each, { axis: int(0) })))
+    const output = inTime(input)
+    const states = finals.map((each) => (layers === 1 ? each[0]! : node.concat(each, 0)))
     return [output, ...states].map((value) => (isBatched ? value : node.squeeze(value, [1])))
   }
 
@@ -106,9 +101,9 @@ const recurrent =
 const cell =
   (kind: Kind): Operator =>
   (node) => {
-    const added = node.shape('input').length === 1 ? [0, 1] : [0]
+    const added = node.rank('input') === 1 ? [0, 1] : [0]
     const states = statesOf(node, kind).map((state) => node.unsqueeze(state, added))
-    const weights = [['w_ih', 'w_hh', 'b_ih', 'b_hh'].filter((name) => node.has(name)).map((name) => node.input(name))]
+    const weights = [node.given('w_ih', 'w_hh', 'b_ih', 'b_hh')]
     const hidden = node.fixedShape('w_hh')[1] ?? 1
     const input = node.unsqueeze(node.input('input'), added)
     const [, ...last] = runLayer(node, { kind, input, weights, states, hidden })

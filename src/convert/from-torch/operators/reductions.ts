@@ -1,20 +1,16 @@
 // Operators that reduce axes.
 import { elementCount, int } from '../../onnx/model.ts'
 import type { Lowering, Operator } from '../lowering.ts'
-import { isFloat } from './operands.ts'
+import { isFloat, named } from './operands.ts'
 
 /** The nonnegative axes to reduce; all if none are named. */
 const axesOf = (node: Lowering): number[] => {
-  const rank = node.shape().length
-  const absent = node.operator === 'linalg_matrix_norm' ? [-2, -1] : []
-  const named = node.numbers('dim', absent).map((axis) => node.fromFront(axis, rank))
-  return named.length === 0 ? Array.from({ length: rank }, (_, axis) => axis) : named
+  const axes = node.axes('dim', node.operator === 'linalg_matrix_norm' ? [-2, -1] : [])
+  return axes.length === 0 ? [...node.shape().keys()] : axes
 }
 
 const over = (node: Lowering, type: string, value: string, keep = node.flag('keepdim')): string =>
-  node.shape().length === 0
-    ? value
-    : node.emit(type, [value, node.integers(axesOf(node))], { keepdims: int(Number(keep)) })
+  node.rank() === 0 ? value : node.emit(type, [value, node.integers(axesOf(node))], { keepdims: int(Number(keep)) })
 
 const reduce =
   (type: string): Operator =>
@@ -34,7 +30,7 @@ const extreme =
 const positionOf = (node: Lowering, type: string): string => {
   const keepdims = int(Number(node.flag('keepdim')))
   if (node.has('dim')) {
-    return node.emit(type, [node.input()], { axis: int(node.axis('dim', node.shape().length)), keepdims })
+    return node.emit(type, [node.input()], { axis: int(node.axis('dim')), keepdims })
   }
   return node.squeeze(node.emit(type, [node.reshape(node.input(), [-1])], { axis: int(0), keepdims: int(1) }), [0])
 }
@@ -52,7 +48,7 @@ const varianceOf = (node: Lowering): string => {
     const count = elementCount(fixed)
     return node.emit('Mul', [mean, node.scalar(node.type(), count / Math.max(0, count - correction))])
   }
-  const whole = node.emit('ReduceProd', [node.shapeValue(shape)], { keepdims: int(0) })
+  const whole = node.emit('ReduceProd', [node.sizeList(shape)], { keepdims: int(0) })
   const count = node.cast(whole, 'i64', node.type())
   const less = node.emit('Sub', [count, node.scalar(node.type(), correction)])
   return node.emit('Mul', [mean, node.emit('Div', [count, less])])
@@ -65,15 +61,15 @@ const logical =
     node.cast(over(node, type, node.cast(node.operand('self', 'bool'), 'bool', 'f32')), 'f32', 'bool')
 
 const norm: Operator = (node) => {
-  const named = node.has('ord') ? 'ord' : 'p'
+  const setting = node.has('ord') ? 'ord' : 'p'
   const isMatrix = node.operator === 'linalg_matrix_norm' || (node.has('ord') && node.numbers('dim', []).length === 2)
   if (
-    node.text(named, 'fro') !== 'fro' ||
-    (isMatrix && !['linalg_vector_norm', 'norm'].includes(node.operator) && node.argument(named)?.kind === 'numbers')
+    node.text(setting, 'fro') !== 'fro' ||
+    (isMatrix && !['linalg_vector_norm', 'norm'].includes(node.operator) && node.argument(setting)?.kind === 'numbers')
   ) {
     throw node.refuse('it is a norm of matrices other than the Frobenius norm.')
   }
-  const order = node.argument(named)?.kind === 'numbers' ? node.number(named) : 2
+  const order = node.argument(setting)?.kind === 'numbers' ? node.number(setting) : 2
   const x = node.input()
   if (order === 1) return over(node, 'ReduceL1', x)
   if (order === 2) return over(node, 'ReduceL2', x)
@@ -86,7 +82,7 @@ const norm: Operator = (node) => {
 
 const topk: Operator = (node) =>
   node.emitSeveral('TopK', [node.input(), node.integers([node.number('k')])], 2, {
-    axis: int(node.axis('dim', node.shape().length, -1)),
+    axis: int(node.axis('dim', -1)),
     largest: int(Number(node.flag('largest', true))),
     sorted: int(Number(node.flag('sorted', true))),
   })
@@ -95,7 +91,7 @@ const topk: Operator = (node) =>
 const kth =
   (k: (node: Lowering, length: number) => number): Operator =>
   (node) => {
-    const axis = node.axis('dim', node.shape().length, -1)
+    const axis = node.axis('dim', -1)
     const [length] = node.fixed([node.shape()[axis] ?? 1], 'the size of the dimension')
     const place = k(node, length!)
     const smallest = node.emitSeveral('TopK', [node.input(), node.integers([place])], 2, {
@@ -104,15 +100,13 @@ const kth =
     })
     const keep = node.flag('keepdim')
     return smallest.map((value) =>
-      node.emit('Gather', [value, keep ? node.integers([place - 1]) : node.scalar('i64', place - 1)], {
-        axis: int(axis),
-      }),
+      node.gather(value, keep ? node.integers([place - 1]) : node.scalar('i64', place - 1), axis),
     )
   }
 
 const sort: Operator = (node) => {
-  const axis = node.axis('dim', node.shape().length, -1)
-  const length = node.shapeValue([node.shape()[axis] ?? 1])
+  const axis = node.axis('dim', -1)
+  const length = node.sizeList([node.shape()[axis] ?? 1])
   return node.emitSeveral('TopK', [node.input(), length], 2, {
     axis: int(axis),
     largest: int(Number(node.flag('descending'))),
@@ -138,14 +132,11 @@ export const REDUCTIONS: Readonly<Record<string, Operator>> = {
   std: (node) => node.emit('Sqrt', [varianceOf(node)]),
   any: logical('ReduceMax'),
   all: logical('ReduceMin'),
-  norm,
-  linalg_vector_norm: norm,
-  linalg_norm: norm,
-  linalg_matrix_norm: norm,
+  ...named('norm linalg_norm linalg_vector_norm linalg_matrix_norm', norm),
   cumsum: (node) => {
     const to = node.result().type
     const through = isFloat(to) ? to : 'i64'
-    const axis = node.scalar('i64', node.axis('dim', node.shape().length))
+    const axis = node.scalar('i64', node.axis('dim'))
     return node.cast(node.emit('CumSum', [node.operand('self', through), axis]), through, to)
   },
   topk,

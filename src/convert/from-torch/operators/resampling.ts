@@ -3,6 +3,7 @@
 import { cubicWeights } from '../../onnx/cubic-weights.ts'
 import { elementCount, float, int, text } from '../../onnx/model.ts'
 import type { Lowering, Operator } from '../lowering.ts'
+import { forAxes, named } from './operands.ts'
 
 /** A bicubic resize by products with the weights of rows and columns. */
 const shrunk = (
@@ -32,18 +33,19 @@ const resize =
   (axes: number, mode: 'nearest' | 'linear' | 'cubic', nearest = 'floor'): Operator =>
   (node) => {
     const alignCorners = node.flag('align_corners')
+    const name = node.has('self') ? 'self' : 'input'
     const single = ['scales', 'scales_d', 'scales_h', 'scales_w']
       .filter((name) => node.has(name))
       .map((name) => node.number(name))
     const factors = node.has('scale_factors') ? node.numbers('scale_factors') : single
     const isFixed = node.result().shape.every((size) => typeof size === 'number')
-    const sizes = [node.shape(node.has('self') ? 'self' : 'input'), node.result().shape].map((shape) => shape.slice(2))
+    const sizes = [node.shape(name), node.result().shape].map((shape) => shape.slice(2))
     const [from, to] = sizes.map((list) => list.filter((size) => typeof size === 'number'))
     if (mode === 'cubic' && from!.length === 2 && to!.length === 2 && to!.some((size, axis) => size < from![axis]!))
       return shrunk(node, from!, to!, factors, alignCorners)
     const isExact = factors.length !== axes || (alignCorners && isFixed)
-    const x = node.input(node.has('self') ? 'self' : 'input')
-    const size = isExact ? node.shapeValue(node.result().shape) : ''
+    const x = node.input(name)
+    const size = isExact ? node.sizeList(node.result().shape) : ''
     const scales = isExact ? '' : node.constant('f32', [axes + 2], [1, 1, ...factors])
     const place =
       nearest === 'floor' && mode === 'nearest' ? 'asymmetric' : alignCorners ? 'align_corners' : 'half_pixel'
@@ -60,7 +62,7 @@ const OUTSIDE = ['zeros', 'border', 'reflection']
 const gridSample: Operator = (node) => {
   const mode = ['bilinear', 'nearest', 'bicubic'][node.number('interpolation_mode')]
   const outside = OUTSIDE[node.number('padding_mode')]
-  if (node.shape('input').length !== 4 || mode === undefined || outside === undefined) {
+  if (node.rank('input') !== 4 || mode === undefined || outside === undefined) {
     throw node.refuse('only images are sampled (four dimensions).')
   }
   return node.emit('GridSample', [node.input('input'), node.input('grid')], {
@@ -89,15 +91,10 @@ const affineGrid: Operator = (node) => {
 }
 
 export const RESAMPLING: Readonly<Record<string, Operator>> = {
-  grid_sampler: gridSample,
-  grid_sampler_2d: gridSample,
+  ...named('grid_sampler grid_sampler_2d', gridSample),
   affine_grid_generator: affineGrid,
-  upsample_nearest1d: resize(1, 'nearest'),
-  upsample_nearest2d: resize(2, 'nearest'),
-  upsample_nearest3d: resize(3, 'nearest'),
-  ...Object.fromEntries(
-    [1, 2, 3].map((axes) => [`_upsample_nearest_exact${axes}d`, resize(axes, 'nearest', 'round_prefer_ceil')]),
-  ),
+  ...forAxes('upsample_nearest#d', (axes) => resize(axes, 'nearest')),
+  ...forAxes('_upsample_nearest_exact#d', (axes) => resize(axes, 'nearest', 'round_prefer_ceil')),
   upsample_trilinear3d: resize(3, 'linear'),
   upsample_linear1d: resize(1, 'linear'),
   upsample_bilinear2d: resize(2, 'linear'),

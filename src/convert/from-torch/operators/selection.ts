@@ -4,39 +4,40 @@ import type { SizeArgument } from '../exported-program.ts'
 import type { Lowering, Operator } from '../lowering.ts'
 import type { Shape } from '../node-arguments.ts'
 import { INT64_END, index, indexPut, sliced } from './indexing.ts'
+import { named } from './operands.ts'
 import { SCATTERING } from './scattering.ts'
 
 const split: Operator = (node) => {
-  const axis = node.axis('dim', node.shape().length, 0)
+  const axis = node.axis('dim', 0)
   const count = node.resultNames().length
   const sizes = Array.from({ length: count }, (_, at) => node.result(at).shape[axis]!)
   if (count === 1) return [node.emit('Identity', [node.input()])]
-  return node.emitSeveral('Split', [node.input(), node.shapeValue(sizes)], count, { axis: int(axis) })
+  return node.emitSeveral('Split', [node.input(), node.sizeList(sizes)], count, { axis: int(axis) })
 }
 
 const select = (node: Lowering, axis: number, index: SizeArgument): string =>
   typeof index === 'number'
-    ? node.emit('Gather', [node.input(), node.scalar('i64', index)], { axis: int(axis) })
-    : node.squeeze(node.emit('Gather', [node.input(), node.sizeValue(index)], { axis: int(axis) }), [axis])
+    ? node.gather(node.input(), node.scalar('i64', index), axis)
+    : node.squeeze(node.gather(node.input(), node.sizeValue(index), axis), [axis])
 
 const unbind: Operator = (node) => {
-  const axis = node.axis('dim', node.shape().length, 0)
+  const axis = node.axis('dim', 0)
   return node.resultNames().map((_, at) => select(node, axis, at))
 }
 
 const slice: Operator = (node) => {
   const at = (name: string, absent: number) => (node.has(name) ? node.sizeArguments(name)[0]! : absent)
-  const axis = node.axis('dim', node.shape().length, 0)
+  const axis = node.axis('dim', 0)
   return sliced(node, axis, at('start', 0), at('end', INT64_END), node.number('step', 1))
 }
 
 const narrow: Operator = (node) => {
   const start = node.number('start')
-  return sliced(node, node.axis('dim', node.shape().length), start, start + node.number('length'), 1)
+  return sliced(node, node.axis('dim'), start, start + node.number('length'), 1)
 }
 
 const flip: Operator = (node) => {
-  const axes = node.numbers('dims').map((axis) => node.fromFront(axis, node.shape().length))
+  const axes = node.axes('dims')
   const each = (value: number) => node.integers(axes.map(() => value))
   return node.emit('Slice', [node.input(), each(-1), each(-INT64_END), node.integers(axes), each(-1)])
 }
@@ -46,7 +47,7 @@ const roll: Operator = (node) => {
   const rolled = (x: string, shape: Shape, axis: number, shift: number): string => {
     const [size] = node.fixed([shape[axis]!], 'the size of the dimension')
     const places = node.indices([size!], (at) => (((at - shift) % size!) + size!) % size!)
-    return node.emit('Gather', [x, places], { axis: int(axis) })
+    return node.gather(x, places, axis)
   }
   const shape = node.shape()
   const dims = node.numbers('dims', [])
@@ -59,7 +60,7 @@ const roll: Operator = (node) => {
 
 const gather: Operator = (node) =>
   node.emit('GatherElements', [node.input(), node.input(node.has('index') ? 'index' : 'indices')], {
-    axis: int(node.axis('dim', node.shape().length)),
+    axis: int(node.axis('dim')),
   })
 
 /** Bags of equal length: the indices are [bags, length], which torch flattens and delimits by a range. */
@@ -82,26 +83,18 @@ const embeddingBag: Operator = (node) => {
 
 export const SELECTION: Readonly<Record<string, Operator>> = {
   ...SCATTERING,
-  split,
-  split_with_sizes: split,
-  chunk: split,
-  tensor_split: split,
+  ...named('split split_with_sizes chunk tensor_split', split),
   unbind,
-  select: (node) => select(node, node.axis('dim', node.shape().length), node.sizeArguments('index')[0]!),
+  select: (node) => select(node, node.axis('dim'), node.sizeArguments('index')[0]!),
   slice,
   narrow,
   flip,
   roll,
-  index,
-  index_select: (node) =>
-    node.emit('Gather', [node.input(), node.input('index')], { axis: int(node.axis('dim', node.shape().length)) }),
-  index_put: indexPut,
-  _unsafe_index: index,
-  _unsafe_index_put: indexPut,
+  ...named('index _unsafe_index', index),
+  ...named('index_put _unsafe_index_put', indexPut),
+  index_select: (node) => node.gather(node.input(), node.input('index'), node.axis('dim')),
   take: (node) => node.emit('Gather', [node.reshape(node.input(), [-1]), node.input('index')]),
-  gather,
-  take_along_dim: gather,
-  embedding_bag: embeddingBag,
-  _embedding_bag: embeddingBag,
-  embedding: (node) => node.emit('Gather', [node.input('weight'), node.input('indices')], { axis: int(0) }),
+  ...named('gather take_along_dim', gather),
+  ...named('embedding_bag _embedding_bag', embeddingBag),
+  embedding: (node) => node.gather(node.input('weight'), node.input('indices'), 0),
 }

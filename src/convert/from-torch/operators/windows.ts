@@ -4,12 +4,12 @@ import type { Operator } from '../lowering.ts'
 
 /** Windows along an axis; their elements become the last axis of the result. */
 const unfold: Operator = (node) => {
-  const rank = node.shape().length
-  const axis = node.axis('dimension', rank)
+  const rank = node.rank()
+  const axis = node.axis('dimension')
   const [size, step] = [node.number('size'), node.number('step')]
   const [count] = node.fixed([node.result().shape[axis]!], 'the number of windows')
   const places = node.indices([count!, size], (at) => Math.floor(at / size) * step + (at % size))
-  const windows = node.emit('Gather', [node.input(), places], { axis: int(axis) })
+  const windows = node.gather(node.input(), places, axis)
   const axes = Array.from({ length: rank + 1 }, (_, at) => at).filter((at) => at !== axis + 1)
   return node.transpose(windows, [...axes, axis + 1])
 }
@@ -29,7 +29,7 @@ const im2col: Operator = (node) => {
       [kernel[at]!, windows[at]!],
       (place) => Math.floor(place / windows[at]!) * dilation[at]! + (place % windows[at]!) * stride[at]!,
     )
-    return node.emit('Gather', [value, places], { axis: int(axis) })
+    return node.gather(value, places, axis)
   }
   // [batch, channels, kernel rows, rows, kernel columns, columns]
   const all = along(along(padded, 0, 2), 1, 4)
@@ -41,8 +41,8 @@ const channelShuffle: Operator = (node) => {
   const groups = node.number('groups')
   const [channels] = node.fixed(shape.slice(1, 2), 'the number of channels')
   const apart = [shape[0]!, groups, channels! / groups, ...shape.slice(2)]
-  const order = apart.map((_, axis) => (axis === 1 ? 2 : axis === 2 ? 1 : axis))
-  return node.reshapeTo(node.transpose(node.reshapeTo(node.input(), [shape[0]!], apart), order), [shape[0]!], shape)
+  const swapped = node.swap(node.reshapeTo(node.input(), [shape[0]!], apart), apart.length, 1, 2)
+  return node.reshapeTo(swapped, [shape[0]!], shape)
 }
 
 export const WINDOWS: Readonly<Record<string, Operator>> = {

@@ -1,6 +1,6 @@
 import { badRequest } from '../../../domain/errors.ts'
 import type { Lower } from '../lowering.ts'
-import { arithmetic, broadcasting, castTo, operands, orderOfResult, simple, softplus, unary } from './arithmetic.ts'
+import { arithmetic, castTo, operands, orderOfResult, simple, softplus, unary } from './arithmetic.ts'
 import { by, rectified } from './integers.ts'
 
 const clip: Lower = (node) => {
@@ -11,17 +11,18 @@ const clip: Lower = (node) => {
   }
   const computed = [1, 2].some((at) => node.has(at) && !node.isConstant(at))
   const { type } = node.result()
+  const { min, max } = arithmetic(node.graph)
   let x = node.value(0, order)
   if (computed) {
-    if (node.has(1)) x = broadcasting(node.graph, 'MAXIMUM', [x, node.value(1)])
-    if (node.has(2)) x = broadcasting(node.graph, 'MINIMUM', [x, node.value(2)])
+    if (node.has(1)) x = max(x, node.value(1))
+    if (node.has(2)) x = min(x, node.value(2))
     return node.define(x, order)
   }
   const [low, high] = [bound(1, 'min', -Infinity), bound(2, 'max', Infinity)]
   if (type === 'f32' && low === 0 && high === 6) return node.define(node.graph.operator('RELU6', [x]), order)
   if (type === 'f32' && low === 0) x = node.graph.operator('RELU', [x])
-  else if (low > -3.4028234e38) x = broadcasting(node.graph, 'MAXIMUM', [x, node.scalar(low, type)])
-  if (high < 3.4028234e38) x = broadcasting(node.graph, 'MINIMUM', [x, node.scalar(high, type)])
+  else if (low > -3.4028234e38) x = max(x, node.graph.scalar(type, low))
+  if (high < 3.4028234e38) x = min(x, node.graph.scalar(type, high))
   node.define(x, order)
 }
 
@@ -31,15 +32,6 @@ const prelu: Lower = (node) => {
   const [x, slope] = operands(node, order)
   node.define(add(relu(x!), mul(slope!, min(x!, 0))), order)
 }
-
-const gelu: Lower = unary((x, node, graph) =>
-  graph.operator(
-    'GELU',
-    [x],
-    {},
-    { table: 'GeluOptions', value: { approximate: node.text('approximate', 'none') === 'tanh' } },
-  ),
-)
 
 export const ACTIVATIONS: Readonly<Record<string, Lower>> = {
   Celu: unary((x, node, graph) => {
@@ -53,15 +45,15 @@ export const ACTIVATIONS: Readonly<Record<string, Lower>> = {
     const { add, mul, min, relu, sub, exp } = arithmetic(graph)
     return alpha === 1 ? graph.operator('ELU', [x]) : add(relu(x), mul(alpha, sub(exp(min(x, 0)), 1)))
   }),
-  Gelu: gelu,
+  Gelu: unary((x, node, graph) =>
+    graph.operator('GELU', [x], {}, { approximate: node.text('approximate', 'none') === 'tanh' }),
+  ),
   HardSigmoid: unary((x, node, graph) => {
     const { add, mul, min, max } = arithmetic(graph)
     return min(1, max(0, add(mul(x, node.float('alpha', 0.2)), node.float('beta', 0.5))))
   }),
   HardSwish: simple('HARD_SWISH'),
-  LeakyRelu: unary((x, node, graph) =>
-    graph.operator('LEAKY_RELU', [x], {}, { table: 'LeakyReluOptions', value: { alpha: node.float('alpha', 0.01) } }),
-  ),
+  LeakyRelu: unary((x, node, graph) => graph.operator('LEAKY_RELU', [x], {}, { alpha: node.float('alpha', 0.01) })),
   Mish: unary((x, _node, graph) => arithmetic(graph).mul(x, arithmetic(graph).tanh(softplus(graph, x)))),
   PRelu: prelu,
   Relu: by(rectified),
@@ -88,7 +80,7 @@ export const ACTIVATIONS: Readonly<Record<string, Lower>> = {
   }),
   Tanh: simple('TANH'),
   ThresholdedRelu: unary((x, node, graph) => {
-    const above = broadcasting(graph, 'GREATER', [x, node.scalar(node.float('alpha', 1))], 'bool')
-    return arithmetic(graph).mul(x, castTo(graph, above, 'f32'))
+    const { greater, mul } = arithmetic(graph)
+    return mul(x, castTo(graph, greater(x, node.float('alpha', 1)), 'f32'))
   }),
 }

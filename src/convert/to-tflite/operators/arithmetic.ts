@@ -12,15 +12,6 @@ export const orderOfResult = (node: Lowering): Order => {
   return candidates.find((order) => !sameOrder(order, plainOrder(rank))) ?? plainOrder(rank)
 }
 
-const OPTIONS: Readonly<Partial<Record<OperatorName, string>>> = {
-  ADD: 'AddOptions',
-  DIV: 'DivOptions',
-  MAXIMUM: 'MaximumMinimumOptions',
-  MINIMUM: 'MaximumMinimumOptions',
-  MUL: 'MulOptions',
-  SUB: 'SubOptions',
-}
-
 const broadcastSize = (tensors: readonly Tensor[], rank: number, at: number): number =>
   tensors.reduce((size, { shape }) => {
     const own = shape[at - rank + shape.length] ?? 1
@@ -47,27 +38,22 @@ export const SMALL_INTEGERS: ReadonlySet<TfliteType> = new Set(['u8', 'i8', 'i16
 export const broadcasting = (
   graph: TfliteGraph,
   name: OperatorName,
-  given: readonly Tensor[],
-  type?: TfliteType,
+  tensors: readonly Tensor[],
+  type: TfliteType = tensors.at(-1)!.type,
 ): Tensor => {
-  const wanted = type ?? given.at(-1)!.type
-  if (given.some((tensor) => SMALL_INTEGERS.has(tensor.type))) {
-    const wide = given.map((tensor) => (tensor.type === 'bool' ? tensor : castTo(graph, tensor, 'i32')))
-    return castTo(graph, broadcasting(graph, name, wide, wanted === 'bool' ? 'bool' : 'i32'), wanted)
+  if (tensors.some((tensor) => SMALL_INTEGERS.has(tensor.type))) {
+    const wide = tensors.map((tensor) => (tensor.type === 'bool' ? tensor : castTo(graph, tensor, 'i32')))
+    return castTo(graph, broadcasting(graph, name, wide, type === 'bool' ? 'bool' : 'i32'), type)
   }
-  const tensors = given
   const rank = Math.max(...tensors.map(({ shape }) => shape.length))
   const shape = plainOrder(rank).map((at) => broadcastSize(tensors, rank, at))
-  const table = OPTIONS[name]
-  const options = table === undefined ? undefined : { table, value: {} }
-  const result = wanted
   if (rank <= 4 || tensors.every((tensor) => sameOrder(tensor.shape, shape))) {
-    return graph.operator(name, tensors, { shape, type: result }, options)
+    return graph.operator(name, tensors, { shape, type })
   }
   const shapes = merged(tensors, rank)
   const small = tensors.map((tensor, at) => reshape(graph, tensor, shapes[at]!))
   const dimensions = shapes[0]!.map((_, at) => broadcastSize(small, shapes[0]!.length, at))
-  return reshape(graph, graph.operator(name, small, { shape: dimensions, type: result }, options), shape)
+  return reshape(graph, graph.operator(name, small, { shape: dimensions, type }), shape)
 }
 
 export const operands = (node: Lowering, order: Order): Tensor[] =>
@@ -75,7 +61,7 @@ export const operands = (node: Lowering, order: Order): Tensor[] =>
     sameOrder(order, plainOrder(order.length)) ? node.value(at) : node.padded(at, order.length, order),
   )
 
-export const binary =
+export const broadcast =
   (name: OperatorName): Lower =>
   (node) => {
     const order = orderOfResult(node)
@@ -102,18 +88,22 @@ export const unary =
 export const simple = (name: OperatorName, type?: TfliteType): Lower =>
   unary((x, _node, graph) => graph.operator(name, [x], type === undefined ? {} : { type }))
 
-/** Arithmetic on float32 tensors, for operators composed of several. */
+/** Operators on tensors and float32 numbers, for operators composed of several. */
 export const arithmetic = (graph: TfliteGraph) => {
-  const number = (value: number | Tensor): Tensor =>
-    typeof value === 'number' ? graph.constant('f32', [], [value]) : value
+  const number = (value: number | Tensor): Tensor => (typeof value === 'number' ? graph.scalar('f32', value) : value)
   const pair = (name: OperatorName) => (a: number | Tensor, b: number | Tensor) =>
     broadcasting(graph, name, [number(a), number(b)])
+  const test = (name: OperatorName) => (a: Tensor, b: number | Tensor) =>
+    broadcasting(graph, name, [a, number(b)], 'bool')
   const one = (name: OperatorName) => (x: Tensor) => graph.operator(name, [x])
   return {
-    ...{ add: pair('ADD'), sub: pair('SUB'), mul: pair('MUL'), div: pair('DIV'), pow: pair('POW') },
+    ...{ add: pair('ADD'), sub: pair('SUB'), mul: pair('MUL'), div: pair('DIV') },
     ...{ max: pair('MAXIMUM'), min: pair('MINIMUM'), squaredDifference: pair('SQUARED_DIFFERENCE') },
     ...{ exp: one('EXP'), log: one('LOG'), sqrt: one('SQRT'), rsqrt: one('RSQRT'), tanh: one('TANH') },
     ...{ sigmoid: one('LOGISTIC'), abs: one('ABS'), neg: one('NEG'), sign: one('SIGN'), relu: one('RELU') },
+    ...{ equal: test('EQUAL'), notEqual: test('NOT_EQUAL'), less: test('LESS'), lessEqual: test('LESS_EQUAL') },
+    ...{ greater: test('GREATER'), and: test('LOGICAL_AND'), or: test('LOGICAL_OR') },
+    select: (condition: Tensor, yes: Tensor, no: Tensor) => broadcasting(graph, 'SELECT_V2', [condition, yes, no]),
   }
 }
 
@@ -124,4 +114,4 @@ export const softplus = (graph: TfliteGraph, x: Tensor): Tensor => {
 }
 
 export const castTo = (graph: TfliteGraph, x: Tensor, type: TfliteType): Tensor =>
-  x.type === type ? x : graph.operator('CAST', [x], { type }, { table: 'CastOptions', value: {} })
+  x.type === type ? x : graph.operator('CAST', [x], { type })

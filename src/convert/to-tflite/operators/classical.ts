@@ -3,10 +3,10 @@ import { badRequest } from '../../../domain/errors.ts'
 import { attributeOf } from '../../onnx/model.ts'
 import { type Lower, type Lowering, reshape } from '../lowering.ts'
 import type { Tensor } from '../tflite-graph.ts'
-import { arithmetic, broadcasting, castTo, unary } from './arithmetic.ts'
+import { arithmetic, castTo, unary } from './arithmetic.ts'
 import { fullyConnected } from './matrix.ts'
 import { reduceTensor } from './reductions.ts'
-import { concat } from './slices.ts'
+import { concat, gather, take } from './slices.ts'
 
 const floats = (node: Lowering, name: string): readonly number[] => attributeOf(node.node, name, 'floats', [])
 
@@ -22,8 +22,7 @@ const postTransform = (node: Lowering, scores: Tensor): Tensor => {
   const kind = node.text('post_transform', 'NONE')
   if (kind === 'NONE') return scores
   if (kind === 'LOGISTIC') return arithmetic(node.graph).sigmoid(scores)
-  if (kind === 'SOFTMAX')
-    return node.graph.operator('SOFTMAX', [scores], {}, { table: 'SoftmaxOptions', value: { beta: 1 } })
+  if (kind === 'SOFTMAX') return node.graph.operator('SOFTMAX', [scores], {}, { beta: 1 })
   throw badRequest(`post_transform ${kind} is not supported by TFLite.`)
 }
 
@@ -43,29 +42,13 @@ export const classOutputs = (
     'score of the second': () => concat(graph, [neg(scores), scores], 1),
     'probability of the second': () => concat(graph, [sub(1, scores), scores], 1),
   }[kind]()
-  const labels = attributeOf(
-    node.node,
-    'classlabels_int64s',
-    'ints',
-    attributeOf(node.node, 'classlabels_ints', 'ints', undefined),
-  )
+  const older = attributeOf(node.node, 'classlabels_ints', 'ints', undefined)
+  const labels = attributeOf(node.node, 'classlabels_int64s', 'ints', older)
   if (node.wants(0)) {
-    const axis = graph.constant('i32', [], [1])
-    const options = { table: 'ArgMaxOptions', value: { outputType: 4 } }
-    const best = graph.operator('ARG_MAX', [both, axis], { shape: [both.shape[0]!], type: 'i64' }, options)
+    const result = { shape: [both.shape[0]!], type: 'i64' } as const
+    const best = graph.operator('ARG_MAX', [both, graph.scalar('i32', 1)], result, { outputType: 4 })
     const ordinary = labels === undefined || labels.every((label, at) => label === at)
-    const label = ordinary
-      ? best
-      : graph.operator(
-          'GATHER',
-          [graph.constant('i64', [labels.length], labels), best],
-          { shape: best.shape, type: 'i64' },
-          {
-            table: 'GatherOptions',
-            value: { axis: 0, batchDims: 0 },
-          },
-        )
-    node.define(label)
+    node.define(ordinary ? best : gather(graph, graph.vector('i64', labels), best, 0))
   }
   if (node.wants(1)) node.define(kind === 'probability of the second' ? both : postTransform(node, both), undefined, 1)
 }
@@ -77,7 +60,7 @@ const product = (node: Lowering, outputs: number): Tensor => {
   if (coefficients.length !== outputs * width) {
     throw badRequest(`${coefficients.length} coefficients for ${outputs} outputs and ${width} features.`)
   }
-  const bias = intercepts.length === outputs ? node.graph.constant('f32', [outputs], intercepts) : null
+  const bias = intercepts.length === outputs ? node.graph.vector('f32', intercepts) : null
   return fullyConnected(node.graph, x, node.graph.constant('f32', [outputs, width], coefficients), bias)
 }
 
@@ -92,9 +75,7 @@ const linearRegressor: Lower = (node) => node.define(postTransform(node, product
 
 const scaler: Lower = unary((x, node, graph) => {
   const { sub, mul } = arithmetic(graph)
-  const [offset, scale] = ['offset', 'scale'].map((name) =>
-    graph.constant('f32', [floats(node, name).length], floats(node, name)),
-  )
+  const [offset, scale] = ['offset', 'scale'].map((name) => graph.vector('f32', floats(node, name)))
   return mul(sub(castTo(graph, x, 'f32'), offset!), scale!)
 })
 
@@ -115,25 +96,19 @@ const normalizer: Lower = unary((x, node, graph) => {
 const imputer: Lower = unary((x, node, graph) => {
   const [values, replaced] = [floats(node, 'imputed_value_floats'), node.float('replaced_value_float', Number.NaN)]
   if (values.length === 0) throw badRequest('Only float values are imputed.')
-  const known = Number.isNaN(replaced)
-    ? broadcasting(graph, 'EQUAL', [x, x], 'bool')
-    : broadcasting(graph, 'NOT_EQUAL', [x, graph.constant('f32', [], [replaced])], 'bool')
-  return broadcasting(graph, 'SELECT_V2', [known, x, graph.constant('f32', [values.length], values)], 'f32')
+  const { equal, notEqual, select } = arithmetic(graph)
+  return select(Number.isNaN(replaced) ? equal(x, x) : notEqual(x, replaced), x, graph.vector('f32', values))
 })
 
-const binarizer: Lower = unary((x, node, graph) => {
-  const above = broadcasting(graph, 'GREATER', [x, graph.constant('f32', [], [node.float('threshold')])], 'bool')
-  return castTo(graph, above, 'f32')
-})
+const binarizer: Lower = unary((x, node, graph) =>
+  castTo(graph, arithmetic(graph).greater(x, node.float('threshold')), 'f32'),
+)
 
 const features: Lower = (node) => {
-  const { shape, type } = node.result()
-  const indices = node.weights(1, 'indices')
-  const x =
-    node.input(0).shape.length === 1 ? reshape(node.graph, node.value(0), [1, ...node.input(0).shape]) : node.value(0)
-  const places = node.integers(Array.from(indices.values))
-  const options = { table: 'GatherOptions', value: { axis: x.shape.length - 1, batchDims: 0 } }
-  node.define(node.graph.operator('GATHER', [x, places], { shape, type }, options))
+  const { shape } = node.input(0)
+  const x = shape.length === 1 ? reshape(node.graph, node.value(0), [1, ...shape]) : node.value(0)
+  const places = Array.from(node.weights(1, 'indices').values)
+  node.define(take(node.graph, x, places, x.shape.length - 1))
 }
 
 const oneHot: Lower = (node) => {
@@ -142,8 +117,7 @@ const oneHot: Lower = (node) => {
   const { graph } = node
   const x = castTo(graph, node.value(0), 'i64')
   const column = reshape(graph, x, [...x.shape, 1])
-  const hot = broadcasting(graph, 'EQUAL', [column, graph.constant('i64', [categories.length], categories)], 'bool')
-  node.define(castTo(graph, hot, 'f32'))
+  node.define(castTo(graph, arithmetic(graph).equal(column, graph.vector('i64', categories)), 'f32'))
 }
 
 const vectorizer: Lower = (node) => {

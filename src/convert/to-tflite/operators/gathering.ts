@@ -4,7 +4,7 @@ import { elementCount } from '../../onnx/model.ts'
 import { arrange, type Lower, type Lowering, plainOrder, reshape, transpose } from '../lowering.ts'
 import type { Tensor } from '../tflite-graph.ts'
 import { castTo } from './arithmetic.ts'
-import { slice } from './slices.ts'
+import { gather as gatherAlong, slice } from './slices.ts'
 
 /** The second input as nonnegative indices: adds the axis size to negative ones; the last dimension ranges over several axes. */
 const fromFront = (node: Lowering, sizes: readonly number[]): Tensor => {
@@ -17,10 +17,10 @@ const fromFront = (node: Lowering, sizes: readonly number[]): Tensor => {
   }
   const index = castTo(node.graph, node.value(1), 'i32')
   const { graph } = node
-  const zero = graph.constant('i32', [], [0])
-  const length = graph.constant('i32', sizes.length === 1 ? [] : [sizes.length], sizes)
+  const zero = graph.scalar('i32', 0)
+  const length = sizes.length === 1 ? graph.scalar('i32', sizes[0]!) : graph.vector('i32', sizes)
   const negative = graph.operator('LESS', [index, zero], { type: 'bool' })
-  const moved = graph.operator('ADD', [index, length], {}, { table: 'AddOptions', value: {} })
+  const moved = graph.operator('ADD', [index, length])
   return graph.operator('SELECT_V2', [negative, moved, index], { shape: index.shape, type: 'i32' })
 }
 
@@ -28,51 +28,40 @@ const fromFront = (node: Lowering, sizes: readonly number[]): Tensor => {
 const isTextList = (node: Lowering): boolean => node.input(0).type === 'string' && node.input(0).shape.length === 1
 
 const gather: Lower = (node) => {
-  const { shape } = node.result()
   const axis = node.axis('axis', 0)
   const indices = fromFront(node, [node.input(0).shape[axis]!])
-  if (isTextList(node)) return node.define(castTo(node.graph, indices, 'i64'))
-  const x = node.value(0)
-  const options = { table: 'GatherOptions', value: { axis, batchDims: 0 } }
-  node.define(node.graph.operator('GATHER', [x, indices], { shape }, options))
+  node.define(
+    isTextList(node) ? castTo(node.graph, indices, 'i64') : gatherAlong(node.graph, node.value(0), indices, axis),
+  )
 }
 
 /** Moves the axis to the end; a GATHER per row reads the data rows that have indices. */
 const gatherElements: Lower = (node) => {
   const { graph } = node
-  const { shape, type } = node.result()
+  const { shape } = node.result()
   const axis = node.axis('axis', 0)
   const data = node.input(0).shape
   const order = [...plainOrder(shape.length).filter((other) => other !== axis), axis]
   const size = order.map((other) => (other === axis ? data[axis]! : shape[other]!))
-  const x = slice(
-    graph,
-    node.value(0, order),
-    plainOrder(shape.length).map(() => 0),
-    size,
-  )
+  const begin = shape.map(() => 0)
+  const x = slice(graph, node.value(0, order), begin, size)
   const indices = transpose(graph, fromFront(node, [data[axis]!]), order)
   const rows = elementCount(size.slice(0, -1))
-  const inputs = [reshape(graph, x, [rows, data[axis]!]), reshape(graph, indices, [rows, shape[axis]!])]
-  const options = { table: 'GatherOptions', value: { axis: 1, batchDims: 1 } }
-  const found = graph.operator('GATHER', inputs, { shape: [rows, shape[axis]!], type }, options)
-  node.define(reshape(graph, found, arrange(shape, order)), order)
+  const [list, places] = [reshape(graph, x, [rows, data[axis]!]), reshape(graph, indices, [rows, shape[axis]!])]
+  node.define(reshape(graph, gatherAlong(graph, list, places, 1, 1), arrange(shape, order)), order)
 }
 
 const gatherNd: Lower = (node) => {
-  const { shape } = node.result()
   const batchDims = node.int('batch_dims')
   const axes = node.input(1).shape.at(-1)!
   const indices = fromFront(node, node.input(0).shape.slice(batchDims, batchDims + axes))
   if (batchDims !== 0) {
     if (axes !== 1) throw badRequest('batch_dims with several indices are not supported by TFLite.')
-    const inputs = [node.value(0), reshape(node.graph, indices, indices.shape.slice(0, -1))]
-    const options = { table: 'GatherOptions', value: { axis: batchDims, batchDims } }
-    return node.define(node.graph.operator('GATHER', inputs, { shape }, options))
+    const x = node.value(0)
+    const places = reshape(node.graph, indices, indices.shape.slice(0, -1))
+    return node.define(gatherAlong(node.graph, x, places, batchDims, batchDims))
   }
-  node.define(
-    node.graph.operator('GATHER_ND', [node.value(0), indices], { shape }, { table: 'GatherNdOptions', value: {} }),
-  )
+  node.define(node.graph.operator('GATHER_ND', [node.value(0), indices], { shape: node.result().shape }))
 }
 
 export const GATHERING: Readonly<Record<string, Lower>> = {

@@ -69,7 +69,7 @@ export const padImage = (
   const value = fill === null ? graph.constant('f32', [1], [-3.4028234663852886e38]) : undefined
   const padded =
     value === undefined
-      ? graph.operator('PAD', [x, paddings], { shape }, { table: 'PadOptions', value: {} })
-      : graph.operator('PADV2', [x, paddings, value], { shape }, { table: 'PadV2Options', value: {} })
+      ? graph.operator('PAD', [x, paddings], { shape })
+      : graph.operator('PADV2', [x, paddings, value], { shape })
   return { x: padded, padding: VALID }
 }

@@ -13,10 +13,7 @@ export const fullyConnected = (graph: TfliteGraph, x: Tensor, weights: Tensor, b
     'FULLY_CONNECTED',
     [x, weights, bias],
     { shape: [...x.shape.slice(0, -1), weights.shape[0]!] },
-    {
-      table: 'FullyConnectedOptions',
-      value: { activation: 0, weightsFormat: 0, keepNumDims: true },
-    },
+    { activation: 0, weightsFormat: 0, keepNumDims: true },
   )
 
 /** a [..., m, k] and b [..., k, n] with broadcast batches. */
@@ -25,7 +22,7 @@ const batchMatMul = (graph: TfliteGraph, a: Tensor, b: Tensor): Tensor => {
   const [left, right] = [a, b].map(({ shape }) => [...Array.from({ length: rank - shape.length }, () => 1), ...shape])
   const batch = left!.slice(0, -2).map((size, at) => (size === 1 ? right![at]! : size))
   const shape = [...batch, left!.at(-2)!, right!.at(-1)!]
-  const options = { table: 'BatchMatMulOptions', value: { adjX: false, adjY: false } }
+  const options = { adjX: false, adjY: false }
   const [x, y] = [reshape(graph, a, left!), reshape(graph, b, right!)]
   if (rank <= 4) return graph.operator('BATCH_MATMUL', [x, y], { shape }, options)
   // Kernels support up to five dimensions, so batches that do not broadcast are merged.
@@ -49,7 +46,7 @@ const gemm: Lower = (node) => {
   const addend = node.has(2) ? node.constant(2) : undefined
   const columns = node.result().shape[1]!
   const fused = addend !== undefined && addend.shape.at(-1) === columns && addend.values.length === columns
-  const bias = fused ? graph.constant('f32', [columns], scaled(addend, beta).values) : null
+  const bias = fused ? graph.vector('f32', scaled(addend, beta).values) : null
   let result: Tensor
   if (weight === undefined) {
     const product = fullyConnected(graph, x, node.value(1, node.int('transB') !== 0 ? [0, 1] : [1, 0]), null)
@@ -98,30 +95,16 @@ const einsum: Lower = (node) => {
     throw badRequest('An Einsum that sums over one term alone is not supported; use ReduceSum.')
   }
   const count = (letters: readonly string[]) => elementCount(letters.map((letter) => sizes.get(letter)!))
-  const as = (at: number, letters: readonly string[], shape: number[]) =>
-    reshape(
-      graph,
-      node.value(
-        at,
-        letters.map((letter) => inputs[at]!.indexOf(letter)),
-      ),
-      shape,
-    )
+  const as = (at: number, letters: readonly string[], shape: number[]) => {
+    const order = letters.map((letter) => inputs[at]!.indexOf(letter))
+    return reshape(graph, node.value(at, order), shape)
+  }
   const x = as(0, [...batch, ...rows, ...inner], [count(batch), count(rows), count(inner)])
   const y = as(1, [...batch, ...inner, ...columns], [count(batch), count(inner), count(columns)])
   const letters = [...batch, ...rows, ...columns]
-  const product = reshape(
-    graph,
-    batchMatMul(graph, x, y),
-    letters.map((letter) => sizes.get(letter)!),
-  )
-  node.define(
-    transpose(
-      graph,
-      product,
-      [...output].map((letter) => letters.indexOf(letter)),
-    ),
-  )
+  const shape = letters.map((letter) => sizes.get(letter)!)
+  const permutation = [...output].map((letter) => letters.indexOf(letter))
+  node.define(transpose(graph, reshape(graph, batchMatMul(graph, x, y), shape), permutation))
 }
 
 export const MATRIX: Readonly<Record<string, Lower>> = { Einsum: einsum, Gemm: gemm, MatMul: matMul }

@@ -134,13 +134,9 @@ export const NORMALIZATION: Readonly<Record<string, Lower>> = {
   GroupNormalization: groupNorm,
   InstanceNormalization: instanceNorm,
   LayerNormalization: layerNorm,
-  LogSoftmax: overLast((node, x) =>
-    node.graph.operator('LOG_SOFTMAX', [x], {}, { table: 'LogSoftmaxOptions', value: {} }),
-  ),
+  LogSoftmax: overLast((node, x) => node.graph.operator('LOG_SOFTMAX', [x], {})),
   LpNormalization: lpNorm,
   MeanVarianceNormalization: meanVariance,
   RMSNormalization: rmsNorm,
-  Softmax: overLast((node, x) =>
-    node.graph.operator('SOFTMAX', [x], {}, { table: 'SoftmaxOptions', value: { beta: 1 } }),
-  ),
+  Softmax: overLast((node, x) => node.graph.operator('SOFTMAX', [x], {}, { beta: 1 })),
 }

@@ -4,18 +4,14 @@ import { poolWindow, type Window } from '../../onnx/window-shapes.ts'
 import type { Lower } from '../lowering.ts'
 import { arithmetic } from './arithmetic.ts'
 import { defineImage, image, overTwo, padImage } from './images.ts'
+import { reduceTensor } from './reductions.ts'
 
 /** For each output position, the factor from the mean over the whole window to the mean over its counted part. */
-const meanFactors = (
-  window: Window,
-  size: readonly number[],
-  stated: Window,
-  withPadding: boolean,
-): number[] | null => {
+const meanFactors = (window: Window, size: readonly number[], withPadding: boolean): number[] | null => {
   const counts = window.output.map((steps, at) =>
     Array.from({ length: steps }, (_, step) => {
       const start = step * window.strides[at]! - window.before[at]!
-      const [low, high] = withPadding ? [-stated.before[at]!, size[at]! + stated.after[at]!] : [0, size[at]!]
+      const [low, high] = withPadding ? [-window.before[at]!, size[at]! + window.after[at]!] : [0, size[at]!]
       let count = 0
       for (let k = 0; k < window.kernel[at]!; k++) {
         const place = start + k * window.dilations[at]!
@@ -39,17 +35,11 @@ export const pool =
     const name = kind === 'max' ? 'MAX_POOL_2D' : 'AVERAGE_POOL_2D'
     const { x, padding } = padImage(node.graph, source, window, kind === 'max' ? null : 1)
     const [height, width] = window.kernel as [number, number]
-    const pooled = node.graph.operator(
-      name,
-      [x],
-      { shape },
-      {
-        table: 'Pool2DOptions',
-        value: { padding, strideH: window.strides[0]!, strideW: window.strides[1]!, width, height, activation: 0 },
-      },
-    )
+    const [strideH, strideW] = window.strides as [number, number]
+    const options = { padding, strideH, strideW, width, height, activation: 0 }
+    const pooled = node.graph.operator(name, [x], { shape }, options)
     const factors =
-      kind === 'max' ? null : meanFactors(window, source.shape.slice(1, 3), window, node.int('count_include_pad') !== 0)
+      kind === 'max' ? null : meanFactors(window, source.shape.slice(1, 3), node.int('count_include_pad') !== 0)
     if (factors === null) return defineImage(node, pooled)
     const constant = node.graph.constant('f32', [1, ...window.output, 1], factors)
     defineImage(node, arithmetic(node.graph).mul(pooled, constant))
@@ -58,20 +48,7 @@ export const pool =
 export const globalPool =
   (name: 'MEAN' | 'REDUCE_MAX'): Lower =>
   (node) => {
-    const { shape } = node.result()
     const order = node.order(0)
     const axes = order.flatMap((axis, at) => (axis > 1 ? [at] : []))
-    const result = order.map((axis) => shape[axis]!)
-    node.define(
-      node.graph.operator(
-        name,
-        [node.value(0, order), node.integers(axes)],
-        { shape: result },
-        {
-          table: 'ReducerOptions',
-          value: { keepDims: true },
-        },
-      ),
-      order,
-    )
+    node.define(reduceTensor(node.graph, name, node.value(0, order), axes), order)
   }

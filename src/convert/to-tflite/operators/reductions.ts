@@ -2,18 +2,16 @@
 import { badRequest } from '../../../domain/errors.ts'
 import { axisOf } from '../../onnx/constants.ts'
 import { axesOf } from '../../onnx/shape-values.ts'
-import { type Lower, type Lowering, type Order, plainOrder, reshape } from '../lowering.ts'
+import { arrange, type Lower, type Lowering, type Order, plainOrder, reshape } from '../lowering.ts'
 import type { OperatorName } from '../operator-names.ts'
 import type { Tensor, TfliteGraph } from '../tflite-graph.ts'
-import { arithmetic, broadcasting, castTo } from './arithmetic.ts'
+import { arithmetic, castTo } from './arithmetic.ts'
 import { absolute, widened } from './integers.ts'
-
-const KEEP = { table: 'ReducerOptions', value: { keepDims: true } }
 
 /** Applies an operator over these axes of a tensor, which are kept as dimensions of 1. */
 export const reduceTensor = (graph: TfliteGraph, name: OperatorName, x: Tensor, axes: readonly number[]): Tensor => {
   const shape = x.shape.map((size, at) => (axes.includes(at) ? 1 : size))
-  return graph.operator(name, [x, graph.constant('i32', [axes.length], axes)], { shape }, KEEP)
+  return graph.operator(name, [x, graph.vector('i32', axes)], { shape }, { keepDims: true })
 }
 
 /** Defines the result in the order of the input; if axes are dropped, in the order of the remaining ones. */
@@ -56,45 +54,34 @@ const logSumExp = (graph: TfliteGraph, x: Tensor, axes: readonly number[]): Tens
 /** 1 at the largest or smallest elements of an axis, whose index no kernel finds among int64. */
 const isExtreme = (graph: TfliteGraph, name: 'ARG_MAX' | 'ARG_MIN', x: Tensor, axis: number): Tensor => {
   const extreme = reduceTensor(graph, name === 'ARG_MAX' ? 'REDUCE_MAX' : 'REDUCE_MIN', x, [axis])
-  return castTo(graph, broadcasting(graph, 'EQUAL', [x, extreme], 'bool'), 'i32')
+  return castTo(graph, arithmetic(graph).equal(x, extreme), 'i32')
 }
 
 const argument =
   (name: 'ARG_MAX' | 'ARG_MIN'): Lower =>
   (node) => {
     if (node.int('select_last_index') !== 0) throw badRequest('select_last_index is not supported by TFLite.')
+    const { graph } = node
     const { shape, type } = node.result()
     const axis = node.axis('axis', 0)
     const order = node.order(0)
-    const x = widened(node.graph, node.value(0, order))
+    const x = widened(graph, node.value(0, order))
     const at = order.indexOf(axis)
-    const result = x.shape.filter((_, other) => other !== at)
+    const result = { shape: x.shape.filter((_, other) => other !== at), type }
     const isWide = x.type === 'i64'
-    const most = isWide ? isExtreme(node.graph, name, x, at) : x
-    const index = node.graph.operator(
-      isWide ? 'ARG_MAX' : name,
-      [most, node.graph.constant('i32', [], [at])],
-      { shape: result, type },
-      {
-        table: isWide || name === 'ARG_MAX' ? 'ArgMaxOptions' : 'ArgMinOptions',
-        value: { outputType: 4 },
-      },
-    )
-    const kept = reshape(
-      node.graph,
-      index,
-      x.shape.map((size, other) => (other === at ? 1 : size)),
-    )
-    defineReduced(node, kept, order, [axis], shape.length === order.length)
+    const inputs = [isWide ? isExtreme(graph, name, x, at) : x, graph.scalar('i32', at)]
+    const index = graph.operator(isWide ? 'ARG_MAX' : name, inputs, result, { outputType: 4 })
+    const kept = x.shape.map((size, other) => (other === at ? 1 : size))
+    defineReduced(node, reshape(graph, index, kept), order, [axis], shape.length === order.length)
   }
 
 const cumSum: Lower = (node) => {
   const order = node.order(0)
   const axis = axisOf(Number(node.weights(1, 'axis').values[0]), order.length)
-  const at = node.graph.constant('i32', [], [order.indexOf(axis)])
-  const value = { exclusive: node.int('exclusive') !== 0, reverse: node.int('reverse') !== 0 }
+  const at = node.graph.scalar('i32', order.indexOf(axis))
+  const options = { exclusive: node.int('exclusive') !== 0, reverse: node.int('reverse') !== 0 }
   const x = node.value(0, order)
-  const sums = node.graph.operator('CUMSUM', [widened(node.graph, x), at], {}, { table: 'CumsumOptions', value })
+  const sums = node.graph.operator('CUMSUM', [widened(node.graph, x), at], {}, options)
   node.define(castTo(node.graph, sums, x.type), order)
 }
 
@@ -105,16 +92,10 @@ const topK: Lower = (node) => {
   const { neg } = arithmetic(node.graph)
   const order = [...plainOrder(shape.length).filter((other) => other !== axis), axis]
   const x = node.value(0, order)
-  const result = order.map((other) => shape[other]!)
-  const types = [
-    { shape: result, type },
-    { shape: result, type: 'i32' as const },
-  ]
-  const count = node.graph.constant('i32', [], [shape[axis]!])
-  const [values, indices] = node.graph.operators('TOPK_V2', [least ? neg(x) : x, count], types, {
-    table: 'TopKV2Options',
-    value: {},
-  })
+  const result = arrange(shape, order)
+  const results = [type, 'i32' as const].map((each) => ({ shape: result, type: each }))
+  const count = node.graph.scalar('i32', shape[axis]!)
+  const [values, indices] = node.graph.operators('TOPK_V2', [least ? neg(x) : x, count], results)
   node.define(least ? neg(values!) : values!, order)
   node.define(castTo(node.graph, indices!, 'i64'), order, 1)
 }

@@ -2,14 +2,18 @@
 import { badRequest } from '../../../domain/errors.ts'
 import { ownEntry } from '../../../domain/own-entry.ts'
 import { axisOf } from '../../onnx/constants.ts'
+import { statedScales } from '../../onnx/shape-values.ts'
 import { arrange, type Lower, type Lowering, plainOrder } from '../lowering.ts'
 import type { Tensor } from '../tflite-graph.ts'
 import { arithmetic } from './arithmetic.ts'
 import { take } from './slices.ts'
 
+const transformationOf = (node: Lowering): string =>
+  node.text('coordinate_transformation_mode', node.opset < 11 ? 'asymmetric' : 'half_pixel')
+
 /** The source position of each output element. Source: the operator Resize, nearest. */
 const nearest = (node: Lowering, size: number, output: number, scale: number): number[] => {
-  const mode = node.text('coordinate_transformation_mode', node.opset < 11 ? 'asymmetric' : 'half_pixel')
+  const mode = transformationOf(node)
   const rounding = node.text('nearest_mode', node.opset < 11 ? 'floor' : 'round_prefer_floor')
   return Array.from({ length: output }, (_, place) => {
     const at = coordinate(mode, place, size, output, scale)
@@ -44,7 +48,7 @@ const cubicWeights = (t: number, a: number): number[] => {
 
 /** One axis of a Resize: each output element is a weighted mean of two or four elements. */
 const interpolated = (node: Lowering, x: Tensor, axis: number, output: number, scale: number): Tensor => {
-  const mode = node.text('coordinate_transformation_mode', node.opset < 11 ? 'asymmetric' : 'half_pixel')
+  const mode = transformationOf(node)
   const cubic = node.text('mode') === 'cubic'
   const size = x.shape[axis]!
   const inside = (place: number) => Math.min(Math.max(place, 0), size - 1)
@@ -64,20 +68,10 @@ const interpolated = (node: Lowering, x: Tensor, axis: number, output: number, s
   const { add, mul } = arithmetic(node.graph)
   const shape = x.shape.map((_, other) => (other === axis ? output : 1))
   const terms = rows[0]!.places.map((_, tap) => {
-    const share = node.graph.constant(
-      'f32',
-      shape,
-      rows.map(({ weights }) => weights[tap]!),
-    )
-    return mul(
-      take(
-        node.graph,
-        x,
-        rows.map(({ places }) => places[tap]!),
-        axis,
-      ),
-      share,
-    )
+    const weights = rows.map((row) => row.weights[tap]!)
+    const places = rows.map((row) => row.places[tap]!)
+    const share = node.graph.constant('f32', shape, weights)
+    return mul(take(node.graph, x, places, axis), share)
   })
   return terms.reduce(add)
 }
@@ -112,44 +106,29 @@ const resize: Lower = (node) => {
 const resizeScales = (node: Lowering): number[] => {
   const { shape } = node.input(0)
   const target = node.result().shape
-  const place = node.opset < 11 ? 1 : 2
-  const floats = node.node.attributes.scales
-  const list = node.has(3)
-    ? undefined
-    : node.has(place)
-      ? node.numbers(place)
-      : floats?.kind === 'floats'
-        ? floats.value
-        : undefined
+  const list = node.has(3) ? undefined : statedScales(node)
   const axes = node.ints('axes')?.map((axis) => axisOf(axis, shape.length)) ?? plainOrder(shape.length)
   return shape.map(
     (size, axis) => (axes.includes(axis) ? list?.[axes.indexOf(axis)] : undefined) ?? target[axis]! / size,
   )
 }
 
+/** [alignCorners, halfPixelCenters] */
+const BILINEAR = { half_pixel: [false, true], align_corners: [true, false], asymmetric: [false, false] }
+
 /** TFLite's own operator for a linear Resize of an image by the ratio of sizes, if one computes the same. */
 const resizeOperator = (node: Lowering, mode: string, scales: readonly number[]): Tensor | undefined => {
   const { shape } = node.input(0)
   const target = node.result().shape
   const order = node.order(0)
-  const transformation = node.text('coordinate_transformation_mode', node.opset < 11 ? 'asymmetric' : 'half_pixel')
-  const own = ownEntry(
-    { half_pixel: [false, true], align_corners: [true, false], asymmetric: [false, false] },
-    transformation,
-  )
+  const own = ownEntry(BILINEAR, transformationOf(node))
   const image = order.join() === '0,2,3,1' && shape[0] === target[0] && shape[1] === target[1]
   const exact = shape.every((size, axis) => Math.abs(scales[axis]! * size - target[axis]!) < 1e-6)
   if (mode === 'nearest' || mode === 'cubic' || own === undefined || !image || !exact) return undefined
-  const size = node.integers([target[2]!, target[3]!])
-  return node.graph.operator(
-    'RESIZE_BILINEAR',
-    [node.value(0, order), size],
-    { shape: arrange(target, order) },
-    {
-      table: 'ResizeBilinearOptions',
-      value: { alignCorners: own[0]!, halfPixelCenters: own[1]! },
-    },
-  )
+  const [alignCorners, halfPixelCenters] = own
+  const inputs = [node.value(0, order), node.graph.vector('i32', target.slice(2))]
+  const result = { shape: arrange(target, order) }
+  return node.graph.operator('RESIZE_BILINEAR', inputs, result, { alignCorners, halfPixelCenters })
 }
 
 export const RESIZING: Readonly<Record<string, Lower>> = { Resize: resize, Upsample: resize }

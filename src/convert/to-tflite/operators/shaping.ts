@@ -2,9 +2,9 @@
 import { badRequest } from '../../../domain/errors.ts'
 import { axisOf } from '../../onnx/constants.ts'
 import { padsOf, permutationOf, sliceRanges, splitSizes } from '../../onnx/shape-rules-arrangement.ts'
-import { arrange, type Lower, type Lowering, reshape } from '../lowering.ts'
+import { arrange, type Lower, type Lowering, plainOrder, reshape } from '../lowering.ts'
 import type { Tensor } from '../tflite-graph.ts'
-import { broadcasting, castTo, orderOfResult } from './arithmetic.ts'
+import { arithmetic, castTo, orderOfResult } from './arithmetic.ts'
 import { slice as cut, take } from './slices.ts'
 
 const reshaped: Lower = (node) => node.define(reshape(node.graph, node.flat(0), node.result().shape))
@@ -13,10 +13,8 @@ const reshaped: Lower = (node) => node.define(reshape(node.graph, node.flat(0), 
 const transpose: Lower = (node) => {
   const order = node.order(0)
   const permutation = permutationOf(node)
-  node.define(
-    node.value(0, order),
-    order.map((axis) => permutation.indexOf(axis)),
-  )
+  const moved = order.map((axis) => permutation.indexOf(axis))
+  node.define(node.value(0, order), moved)
 }
 
 const concat: Lower = (node) => {
@@ -24,9 +22,8 @@ const concat: Lower = (node) => {
   const order = orderOfResult(node)
   const axis = axisOf(node.int('axis', 1), shape.length)
   const parts = node.node.inputs.flatMap((_, at) => (node.input(at).shape[axis] === 0 ? [] : [node.value(at, order)]))
-  const value = { axis: order.indexOf(axis), activation: 0 }
-  const options = { table: 'ConcatenationOptions', value }
   if (parts.length === 1) return node.define(parts[0]!, order)
+  const options = { axis: order.indexOf(axis), activation: 0 }
   node.define(node.graph.operator('CONCATENATION', parts, { shape: arrange(shape, order), type }, options), order)
 }
 
@@ -36,72 +33,54 @@ const split: Lower = (node) => {
   const x = node.value(0, order)
   const sizes = splitSizes(node)
   if (sizes.length === 1) return node.define(x, order)
-  const axis = node.graph.constant('i32', [], [at])
+  const axis = node.graph.scalar('i32', at)
   const results = sizes.map((size) => ({
     shape: x.shape.map((old, other) => (other === at ? size : old)),
     type: x.type,
   }))
-  const options = { table: 'SplitVOptions', value: { splits: sizes.length } }
-  const parts = node.graph.operators('SPLIT_V', [x, node.integers(sizes), axis], results, options)
+  const inputs = [x, node.graph.vector('i32', sizes), axis]
+  const parts = node.graph.operators('SPLIT_V', inputs, results, { splits: sizes.length })
   for (const [index, part] of parts.entries()) node.define(part, order, index)
 }
 
 const slice: Lower = (node) => {
   const order = node.order(0)
   const x = node.value(0, order)
-  const ranges = arrangeList(sliceRanges(node), order)
+  const ranges = arrange(sliceRanges(node), order)
   const shape = ranges.map(({ count }) => count)
-  if (ranges.every(({ step }) => step === 1)) {
-    return node.define(
-      cut(
-        node.graph,
-        x,
-        ranges.map(({ start }) => start),
-        shape,
-      ),
-      order,
-    )
-  }
   const begin = ranges.map(({ start }) => start)
+  if (ranges.every(({ step }) => step === 1)) return node.define(cut(node.graph, x, begin, shape), order)
   const strides = ranges.map(({ step }) => step)
   // A slice that runs backward through the first element ends before it, which only a mask can express.
   const ends = ranges.map(({ start, step, count }) => start + step * count)
   const endMask = ends.reduce((mask, end, at) => (end < 0 ? mask | (1 << at) : mask), 0)
-  const inputs = [x, ...[begin, ends.map((end) => Math.max(end, 0)), strides].map((list) => node.integers(list))]
+  const lists = [begin, ends.map((end) => Math.max(end, 0)), strides].map((list) => node.graph.vector('i32', list))
   const value = { beginMask: 0, endMask, ellipsisMask: 0, newAxisMask: 0, shrinkAxisMask: 0 }
-  node.define(node.graph.operator('STRIDED_SLICE', inputs, { shape }, { table: 'StridedSliceOptions', value }), order)
+  node.define(node.graph.operator('STRIDED_SLICE', [x, ...lists], { shape }, value), order)
 }
-const arrangeList = <Item>(list: readonly Item[], order: readonly number[]): Item[] => order.map((axis) => list[axis]!)
-
 const pad: Lower = (node) => {
   const order = node.order(0)
-  const pads = arrangeList(padsOf(node), order)
+  const pads = arrange(padsOf(node), order)
   const mode = node.text('mode', 'constant')
   const source = node.value(0, order)
   const crop = (pair: readonly number[], side: number) => Math.max(0, -pair[side]!)
   const begin = pads.map((pair) => crop(pair, 0))
-  const x = cut(
-    node.graph,
-    source,
-    begin,
-    source.shape.map((size, at) => size - begin[at]! - crop(pads[at]!, 1)),
-  )
+  const size = source.shape.map((length, at) => length - begin[at]! - crop(pads[at]!, 1))
+  const x = cut(node.graph, source, begin, size)
   const list = pads.flatMap(([before, after]) => [Math.max(0, before), Math.max(0, after)])
   const paddings = node.graph.constant('i32', [pads.length, 2], list)
-  const shape = x.shape.map((size, at) => size + list[2 * at]! + list[2 * at + 1]!)
+  const shape = x.shape.map((length, at) => length + list[2 * at]! + list[2 * at + 1]!)
   if (mode === 'reflect') {
-    const options = { table: 'MirrorPadOptions', value: { mode: 0 } }
-    return node.define(node.graph.operator('MIRROR_PAD', [x, paddings], { shape }, options), order)
+    return node.define(node.graph.operator('MIRROR_PAD', [x, paddings], { shape }, { mode: 0 }), order)
   }
   if (mode !== 'constant') return node.define(gatherPad(node, x, list, mode), order)
   const fill = node.opset < 11 ? node.float('value') : node.has(2) ? Number(node.weights(2, 'value').values[0]) : 0
-  const value = node.graph.constant(x.type, [1], [fill])
-  node.define(
+  const value = node.graph.vector(x.type, [fill])
+  const padded =
     fill === 0
-      ? node.graph.operator('PAD', [x, paddings], { shape }, { table: 'PadOptions', value: {} })
-      : node.graph.operator('PADV2', [x, paddings, value], { shape }, { table: 'PadV2Options', value: {} }),
-    order,
-  )
+      ? node.graph.operator('PAD', [x, paddings], { shape })
+      : node.graph.operator('PADV2', [x, paddings, value], { shape })
+  node.define(padded, order)
 }
 
 /** Padding with the edge or by wrapping around: existing elements are gathered. */
@@ -123,17 +102,16 @@ const expand: Lower = (node) => {
   const x = node.value(0)
   if (x.shape.join() === shape.join()) return node.define(x)
   const full = reshape(node.graph, x, [...Array.from({ length: shape.length - x.shape.length }, () => 1), ...x.shape])
-  const repeats = node.integers(shape.map((size, at) => (full.shape[at] === 1 ? size : 1)))
-  node.define(node.graph.operator('TILE', [full, repeats], { shape }, { table: 'TileOptions', value: {} }))
+  const repeats = shape.map((size, at) => (full.shape[at] === 1 ? size : 1))
+  node.define(node.graph.operator('TILE', [full, node.graph.vector('i32', repeats)], { shape }))
 }
 
 const tile: Lower = (node) => {
   const order = node.order(0)
-  const repeats = arrangeList(node.numbers(1), order)
-  const { shape } = node.result()
-  const options = { table: 'TileOptions', value: {} }
-  const inputs = [node.value(0, order), node.integers(repeats)]
-  node.define(node.graph.operator('TILE', inputs, { shape: arrange(shape, order) }, options), order)
+  const repeats = arrange(node.numbers(1), order)
+  const shape = arrange(node.result().shape, order)
+  const inputs = [node.value(0, order), node.graph.vector('i32', repeats)]
+  node.define(node.graph.operator('TILE', inputs, { shape }), order)
 }
 
 const trilu: Lower = (node) => {
@@ -147,8 +125,8 @@ const trilu: Lower = (node) => {
   })
   // Not a product, because attention masks contain infinities.
   const mask = node.graph.constant('bool', [...shape.slice(0, -2).map(() => 1), rows, columns], keeps)
-  const zero = node.graph.constant(type, [], [0])
-  node.define(broadcasting(node.graph, 'SELECT_V2', [mask, node.value(0), zero], type))
+  const zero = node.graph.scalar(type, 0)
+  node.define(arithmetic(node.graph).select(mask, node.value(0), zero))
 }
 
 const oneHot: Lower = (node) => {
@@ -159,24 +137,18 @@ const oneHot: Lower = (node) => {
   const [off, on] = Array.from(node.weights(2, 'values').values) as [number, number]
   const indices = castTo(graph, node.value(0), 'i32')
   const own = shape.map((size, at) => (at === axis ? 1 : size))
-  const places = graph.constant(
-    'i32',
-    shape.map((_, at) => (at === axis ? depth : 1)),
-    Array.from({ length: depth }, (_, at) => at),
-  )
+  const along = shape.map((_, at) => (at === axis ? depth : 1))
+  const places = graph.constant('i32', along, plainOrder(depth))
   const column = reshape(graph, indices, own)
-  const positive = graph.operator('FLOOR_MOD', [column, graph.constant('i32', [], [depth])])
+  const positive = graph.operator('FLOOR_MOD', [column, graph.scalar('i32', depth)])
   const hot = graph.operator('EQUAL', [positive, places], { shape, type: 'bool' })
-  const inside = graph.operator('EQUAL', [column, positive], { shape: own, type: 'bool' })
-  const negative = graph.operator('LESS', [column, graph.constant('i32', [], [0])], { shape: own, type: 'bool' })
-  const low = graph.operator('GREATER_EQUAL', [column, graph.constant('i32', [], [-depth])], {
-    shape: own,
-    type: 'bool',
-  })
-  const wrapped = graph.operator('LOGICAL_AND', [negative, low], { shape: own, type: 'bool' })
-  const valid = graph.operator('LOGICAL_OR', [inside, wrapped], { shape: own, type: 'bool' })
-  const both = graph.operator('LOGICAL_AND', [hot, valid], { shape, type: 'bool' })
-  const [yes, no] = [on, off].map((value) => graph.constant(type, [], [value]))
+  const inside = graph.operator('EQUAL', [column, positive], { type: 'bool' })
+  const negative = graph.operator('LESS', [column, graph.scalar('i32', 0)], { type: 'bool' })
+  const low = graph.operator('GREATER_EQUAL', [column, graph.scalar('i32', -depth)], { type: 'bool' })
+  const wrapped = graph.operator('LOGICAL_AND', [negative, low])
+  const valid = graph.operator('LOGICAL_OR', [inside, wrapped])
+  const both = graph.operator('LOGICAL_AND', [hot, valid])
+  const [yes, no] = [on, off].map((value) => graph.scalar(type, value))
   node.define(graph.operator('SELECT_V2', [both, yes!, no!], { shape, type }))
 }
 

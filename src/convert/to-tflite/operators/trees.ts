@@ -4,9 +4,10 @@ import { badRequest } from '../../../domain/errors.ts'
 import { attributeOf, elementCount, type OnnxNode } from '../../onnx/model.ts'
 import { type Lower, type Lowering, reshape } from '../lowering.ts'
 import type { Tensor } from '../tflite-graph.ts'
-import { arithmetic, broadcasting } from './arithmetic.ts'
+import { arithmetic } from './arithmetic.ts'
 import { classOutputs } from './classical.ts'
 import { reduceTensor } from './reductions.ts'
+import { gather } from './slices.ts'
 
 const MAX_DEPTH = 200
 /** Rows times trees. */
@@ -96,11 +97,10 @@ const sums = (node: Lowering, kind: 'target' | 'class', targets: number): Tensor
   const [rows, width] = inputRows(node)
   if (nodes.feature.some((feature) => feature >= width))
     throw badRequest(`It reads features beyond the ${width} of its input.`)
-  const table = (type: 'i32' | 'f32', values: readonly number[]) => graph.constant(type, [values.length], values)
-  const [feature, threshold] = [table('i32', nodes.feature), table('f32', nodes.threshold)]
-  const [yes, no] = [table('i32', nodes.yes), table('i32', nodes.no)]
-  const equal = nodes.equal.includes(1) ? table('i32', nodes.equal) : null
-  const missing = nodes.missingYes.includes(1) ? table('i32', nodes.missingYes) : null
+  const [feature, threshold] = [graph.vector('i32', nodes.feature), graph.vector('f32', nodes.threshold)]
+  const [yes, no] = [graph.vector('i32', nodes.yes), graph.vector('i32', nodes.no)]
+  const exact = nodes.equal.includes(1) ? graph.vector('i32', nodes.equal) : null
+  const missing = nodes.missingYes.includes(1) ? graph.vector('i32', nodes.missingYes) : null
   const x = reshape(graph, node.value(0), [rows, width])
   const shape = [rows, nodes.roots.length]
   if (elementCount(shape) > MAX_PLACES) {
@@ -108,49 +108,21 @@ const sums = (node: Lowering, kind: 'target' | 'class', targets: number): Tensor
       `${rows} rows for ${nodes.roots.length} trees are too many at once. Give an input shape with fewer rows.`,
     )
   }
-  const look = (tensor: Tensor, at: Tensor) =>
-    graph.operator(
-      'GATHER',
-      [tensor, at],
-      { shape, type: tensor.type },
-      { table: 'GatherOptions', value: { axis: 0, batchDims: 0 } },
-    )
+  const { equal, notEqual, lessEqual, and, or, select } = arithmetic(graph)
+  const look = (table: Tensor, at: Tensor) => gather(graph, table, at, 0)
+  const isSet = (table: Tensor, at: Tensor) => equal(look(table, at), graph.scalar('i32', 1))
   let place = graph.constant('i32', shape, Array.from({ length: rows }, () => nodes.roots).flat())
   for (let depth = 0; depth < nodes.depth; depth++) {
-    const value = graph.operator(
-      'GATHER',
-      [x, look(feature, place)],
-      { shape },
-      { table: 'GatherOptions', value: { axis: 1, batchDims: 1 } },
-    )
-    let holds = broadcasting(graph, 'LESS_EQUAL', [value, look(threshold, place)], 'bool')
-    if (equal !== null) {
-      const same = broadcasting(graph, 'EQUAL', [value, look(threshold, place)], 'bool')
-      const wanted = broadcasting(graph, 'EQUAL', [look(equal, place), graph.constant('i32', [], [1])], 'bool')
-      holds = broadcasting(graph, 'SELECT_V2', [wanted, same, holds], 'bool')
+    const value = gather(graph, x, look(feature, place), 1, 1)
+    let holds = lessEqual(value, look(threshold, place))
+    if (exact !== null) {
+      const same = equal(value, look(threshold, place))
+      holds = select(isSet(exact, place), same, holds)
     }
-    if (missing !== null) {
-      const unknown = broadcasting(graph, 'NOT_EQUAL', [value, value], 'bool')
-      const tracks = broadcasting(graph, 'EQUAL', [look(missing, place), graph.constant('i32', [], [1])], 'bool')
-      holds = broadcasting(
-        graph,
-        'LOGICAL_OR',
-        [holds, broadcasting(graph, 'LOGICAL_AND', [unknown, tracks], 'bool')],
-        'bool',
-      )
-    }
+    if (missing !== null) holds = or(holds, and(notEqual(value, value), isSet(missing, place)))
     place = graph.operator('SELECT_V2', [holds, look(yes, place), look(no, place)], { shape, type: 'i32' })
   }
-  const weights = leafWeights(node, nodes, kind, targets)
-  const found = graph.operator(
-    'GATHER',
-    [weights, place],
-    { shape: [...shape, targets], type: 'f32' },
-    {
-      table: 'GatherOptions',
-      value: { axis: 0, batchDims: 0 },
-    },
-  )
+  const found = gather(graph, leafWeights(node, nodes, kind, targets), place, 0)
   return totalOf(node, found, nodes.roots.length, targets)
 }
 
@@ -164,7 +136,7 @@ const totalOf = (node: Lowering, found: Tensor, trees: number, targets: number):
   const total = reshape(graph, reduceTensor(graph, operator, found, [1]), [found.shape[0]!, targets])
   const result = kind === 'AVERAGE' ? mul(total, 1 / trees) : total
   const base = floats(node.node, 'base_values')
-  return base.length === 0 || base.length !== targets ? result : add(result, graph.constant('f32', [targets], base))
+  return base.length === 0 || base.length !== targets ? result : add(result, graph.vector('f32', base))
 }
 
 const leafWeights = (node: Lowering, nodes: Nodes, kind: 'target' | 'class', targets: number): Tensor => {

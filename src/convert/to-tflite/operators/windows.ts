@@ -1,25 +1,16 @@
-// Convolutions, and the table of operators that slide a window over an image.
+// Convolutions, and the table of operators that slide a window over an image or rearrange it.
+import { badRequest } from '../../../domain/errors.ts'
 import { type Constant, transposeConstant } from '../../onnx/constants.ts'
 import { convTransposeWindow, convWindow, type Window } from '../../onnx/window-shapes.ts'
-import { type Lower, type Lowering, reshape } from '../lowering.ts'
+import { arrange, channelsLast, type Lower, type Lowering, plainOrder, reshape } from '../lowering.ts'
 import type { Tensor } from '../tflite-graph.ts'
 import { arithmetic } from './arithmetic.ts'
-import { rearranged } from './depth-to-space.ts'
 import { defineImage, image, overTwo, padImage, VALID } from './images.ts'
 import { globalPool, pool } from './pooling.ts'
 import { concat, slice } from './slices.ts'
 
-const slidingOptions = (window: Window, padding: number) => ({
-  padding,
-  strideH: window.strides[0]!,
-  strideW: window.strides[1]!,
-  activation: 0,
-  dilationH: window.dilations[0]!,
-  dilationW: window.dilations[1]!,
-})
-
 const biasOf = (node: Lowering, channels: number): Tensor =>
-  node.has(2) ? node.value(2) : node.graph.constant('f32', [channels], new Float32Array(channels))
+  node.has(2) ? node.value(2) : node.graph.vector('f32', new Float32Array(channels))
 
 const conv: Lower = (node) => {
   const window = overTwo(convWindow(node))
@@ -33,28 +24,18 @@ const conv: Lower = (node) => {
   const weights = node.value(1, depthwise ? [1, ...spatial(node), 0] : [0, ...spatial(node), 1])
   const [first, last] = [weights.shape[0]!, weights.shape.at(-1)!]
   const filter = reshape(node.graph, weights, [first, ...window.kernel, last])
-  const options = slidingOptions(window, padding)
+  const [strideH, strideW] = window.strides as [number, number]
+  const [dilationH, dilationW] = window.dilations as [number, number]
+  const options = { padding, strideH, strideW, activation: 0, dilationH, dilationW }
   const inputs = [x, filter, biasOf(node, outputs)]
   const result = depthwise
-    ? node.graph.operator(
-        'DEPTHWISE_CONV_2D',
-        inputs,
-        { shape },
-        {
-          table: 'DepthwiseConv2DOptions',
-          value: { ...options, depthMultiplier: outputs / channels },
-        },
-      )
-    : node.graph.operator('CONV_2D', inputs, { shape }, { table: 'Conv2DOptions', value: options })
+    ? node.graph.operator('DEPTHWISE_CONV_2D', inputs, { shape }, { ...options, depthMultiplier: outputs / channels })
+    : node.graph.operator('CONV_2D', inputs, { shape }, options)
   defineImage(node, result)
 }
 
 /** The window axes of the weights. */
-const spatial = (node: Lowering): number[] =>
-  node
-    .input(1)
-    .shape.slice(2)
-    .map((_, at) => at + 2)
+const spatial = (node: Lowering): number[] => plainOrder(node.input(1).shape.length).slice(2)
 
 /** Inserts zeros between the kernel's elements, because TFLite has no dilated transposed convolution. */
 export const dilated = (kernel: Constant, dilations: readonly number[]): Constant => {
@@ -85,9 +66,8 @@ const transposedKernels = (node: Lowering, window: Window): Tensor[] => {
   const part = channels / groups
   const shape = [...kernel.shape.slice(0, 3), part]
   return Array.from({ length: groups }, (_, group) => {
-    const values = Float64Array.from({ length: kernel.values.length / groups }, (_, at) => {
-      return kernel.values[Math.floor(at / part) * channels + group * part + (at % part)]!
-    })
+    const place = (at: number) => Math.floor(at / part) * channels + group * part + (at % part)
+    const values = Float64Array.from({ length: kernel.values.length / groups }, (_, at) => kernel.values[place(at)]!)
     return node.graph.constant('f32', shape, values)
   })
 }
@@ -101,32 +81,45 @@ const convTranspose: Lower = (node) => {
   const groups = kernels.length
   const extent = kernels[0]!.shape.slice(1, 3)
   const full = [height, width].map((size, at) => (size - 1) * window.strides[at]! + extent[at]!)
+  const [strideH, strideW] = window.strides as [number, number]
+  const options = { padding: VALID, strideH, strideW, activation: 0 }
   const parts = kernels.map((weights, group) => {
     const part = channels / groups
     const x = slice(graph, source, [0, 0, 0, group * part], [batch, height, width, part])
     const shape = [batch, ...full, weights.shape[0]!]
-    return graph.operator(
-      'TRANSPOSE_CONV',
-      [node.integers(shape), weights, x],
-      { shape, type: x.type },
-      {
-        table: 'TransposeConvOptions',
-        value: { padding: VALID, strideH: window.strides[0]!, strideW: window.strides[1]!, activation: 0 },
-      },
-    )
+    return graph.operator('TRANSPOSE_CONV', [graph.vector('i32', shape), weights, x], { shape, type: x.type }, options)
   })
   const joined = groups === 1 ? parts[0]! : concat(graph, parts, 3)
   // The padding before is cut off; elements that output_padding adds at the end are zero.
   const missing = window.output.map((size, at) => Math.max(0, window.before[at]! + size - full[at]!))
   const shape = [batch, full[0]! + missing[0]!, full[1]! + missing[1]!, joined.shape[3]!]
   const pads = node.graph.constant('i32', [4, 2], [0, 0, 0, missing[0]!, 0, missing[1]!, 0, 0])
-  const padded = missing.some((count) => count > 0)
-    ? graph.operator('PAD', [joined, pads], { shape }, { table: 'PadOptions', value: {} })
-    : joined
+  const padded = missing.some((count) => count > 0) ? graph.operator('PAD', [joined, pads], { shape }) : joined
   const begin = [0, ...window.before, 0]
   const cut = slice(graph, padded, begin, [batch, ...window.output, joined.shape[3]!])
   defineImage(node, node.has(2) ? arithmetic(graph).add(cut, node.value(2)) : cut)
 }
+
+/** Moves channels to image positions or back. */
+const rearranged =
+  (name: 'DEPTH_TO_SPACE' | 'SPACE_TO_DEPTH'): Lower =>
+  (node) => {
+    const { graph } = node
+    const blockSize = node.int('blocksize', 1)
+    const isByPosition = node.text('mode', 'DCR') === 'DCR'
+    if (name === 'SPACE_TO_DEPTH' && !isByPosition) throw badRequest('Only the mode DCR is supported.')
+    const order = channelsLast(4)
+    const shape = arrange(node.result().shape, order)
+    let x = node.value(0, order)
+    if (!isByPosition) {
+      // CRD: depth is ordered by channel, not by position in the block.
+      const [channels, places] = [shape[3]!, blockSize ** 2]
+      const place = (to: number) => (to % channels) * places + Math.floor(to / channels)
+      const from = Array.from({ length: channels * places }, (_, to) => place(to))
+      x = graph.operator('GATHER', [x, graph.vector('i32', from)], {}, { axis: 3 })
+    }
+    node.define(graph.operator(name, [x], { shape }, { blockSize }), order)
+  }
 
 export const WINDOWS: Readonly<Record<string, Lower>> = {
   AveragePool: pool('mean'),

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { threadEntry } from '../../../platform/threads/start-thread.ts'
 import { InferenceError } from '../../errors.ts'
+import { endWithParent } from './process-side.ts'
 import { errorOf, type Failure, failureOf } from './protocol.ts'
 
 /** The response of the process. */
@@ -52,10 +53,7 @@ export const runOnce = <Command extends object, Result>(
 
 /** The other side: responds to the single command that the process gets. */
 export const serveOnce = <Command, Result>(run: (command: Command) => Promise<Result>): void => {
-  // A regular exit would wait for the compute threads.
-  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
-  // Ctrl-C reaches the whole process group, but the parent decides when this process ends.
-  process.on('SIGINT', () => undefined)
+  endWithParent()
   process.on('message', (command: Command) => {
     void run(command)
       .then(

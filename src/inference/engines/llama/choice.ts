@@ -2,7 +2,7 @@ import type { Closing } from '../../structured-output/compile-schema.ts'
 import type { EngineEvent } from '../child/protocol.ts'
 import type { ChatRequest, Finished, Speculation } from '../engine.ts'
 import type { TextStream } from '../text/text-stream.ts'
-import type { Sampler } from './binding/batch-context.ts'
+import type { Sampler } from './binding/token-sampler.ts'
 
 /** A running or waiting answer. */
 export interface Choice {

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { InferenceError } from '../../errors.ts'
 import { readGgufHeader } from '../../models/gguf/header.ts'
-import { type Command as CommandWith, type EngineEvent, failureOf, type Message } from '../child/protocol.ts'
+import { endWithParent, sendMessage } from '../child/process-side.ts'
+import { type Command as CommandWith, type EngineResponse, failureOf, type Message } from '../child/protocol.ts'
 import { type Embedder, openEmbedder } from './embedder.ts'
 import { openRunner, type Runner } from './runner.ts'
 import type { ModelFacts, Settings } from './settings.ts'
@@ -10,9 +11,7 @@ import type { ModelFacts, Settings } from './settings.ts'
 
 type Command = CommandWith<Settings>
 
-const send = (message: Message<ModelFacts>): void => {
-  if (process.connected) process.send?.(message)
-}
+const send: (message: Message<ModelFacts>) => void = sendMessage
 
 let runner: Runner | null = null
 let embedder: Embedder | null = null
@@ -38,20 +37,20 @@ const open = async (command: Extract<Command, { type: 'open' }>): Promise<void> 
 const changed = (kind: string): InferenceError =>
   new InferenceError('invalid_model', `The model's file was replaced, and is no longer ${kind}. Restart the server.`)
 
-const output = (id: number, work: (open: Runner) => EngineEvent | null): void => {
-  let event: EngineEvent | null
-  try {
-    if (runner === null) throw changed('a language model')
-    event = work(runner)
-  } catch (error) {
-    event = { id, type: 'failed', failure: failureOf(error) }
-  }
-  if (event !== null) send({ type: 'step', events: [event] })
+const languageModel = (): Runner => {
+  if (runner === null) throw changed('a language model')
+  return runner
 }
 
-const chat = ({ id, request }: Extract<Command, { type: 'chat' }>): void =>
-  output(id, (open) => {
-    open.chat(id, request)
+/** Sends the only response to a request, if there is one, or its failure. */
+const respond = async (id: number, work: () => Promise<EngineResponse | null>): Promise<void> => {
+  const response = await work().catch((error: unknown) => ({ type: 'failed', failure: failureOf(error) }) as const)
+  if (response !== null) send({ type: 'step', events: [{ ...response, id }] })
+}
+
+const chat = ({ id, request }: Extract<Command, { type: 'chat' }>): Promise<void> =>
+  respond(id, async () => {
+    languageModel().chat(id, request)
     return null
   })
 
@@ -62,31 +61,24 @@ const chatInTurn = (command: Extract<Command, { type: 'chat' }>): void => {
   waiting.add(command.id)
   last = last.then(async () => {
     await nextTurn()
-    if (waiting.delete(command.id)) chat(command)
+    if (waiting.delete(command.id)) await chat(command)
   })
 }
 
-const notHere = new InferenceError('unsupported', 'llama.cpp does not transcribe speech here.')
-
 /** Requests that have not been canceled. */
 const embedding = new Set<number>()
-const embed = async ({ id, inputs }: Extract<Command, { type: 'embed' }>): Promise<void> => {
-  embedding.add(id)
-  let event: EngineEvent
-  try {
-    if (embedder === null) throw changed('an embedding model')
-    event = { id, type: 'embedded', embeddings: await embedder.embed(inputs, () => !embedding.has(id)) }
-  } catch (error) {
-    event = { id, type: 'failed', failure: failureOf(error) }
-  }
-  embedding.delete(id)
-  send({ type: 'step', events: [event] })
-}
+const embed = ({ id, inputs }: Extract<Command, { type: 'embed' }>): Promise<void> =>
+  respond(id, async () => {
+    embedding.add(id)
+    try {
+      if (embedder === null) throw changed('an embedding model')
+      return { type: 'embedded', embeddings: await embedder.embed(inputs, () => !embedding.has(id)) }
+    } finally {
+      embedding.delete(id)
+    }
+  })
 
-// A regular exit would wait for the compute threads.
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
-// Ctrl-C reaches the whole process group, but the service decides when this process ends.
-process.on('SIGINT', () => undefined)
+endWithParent()
 process.on('message', (command: Command) => {
   switch (command.type) {
     case 'open':
@@ -94,22 +86,22 @@ process.on('message', (command: Command) => {
       break
     case 'chat':
       if (command.request.responseFormat.type === 'json_schema' || command.request.toolUse) chatInTurn(command)
-      else chat(command)
+      else void chat(command)
       break
     case 'cancel':
       if (!waiting.delete(command.id) && !embedding.delete(command.id)) runner?.cancel(command.id)
       break
     case 'count':
-      output(command.id, (open) => ({
-        id: command.id,
-        type: 'counted',
-        tokens: open.countTokens(command.messages, command.tools),
-      }))
+      void respond(command.id, async () => {
+        return { type: 'counted', tokens: languageModel().countTokens(command.messages, command.tools) }
+      })
       break
     case 'embed':
       void embed(command)
       break
     case 'transcribe':
-      send({ type: 'step', events: [{ id: command.id, type: 'failed', failure: failureOf(notHere) }] })
+      void respond(command.id, async () => {
+        throw new InferenceError('unsupported', 'llama.cpp does not transcribe speech here.')
+      })
   }
 })

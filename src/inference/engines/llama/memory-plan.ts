@@ -1,5 +1,6 @@
 import { freemem, totalmem } from 'node:os'
 import { InferenceError } from '../../errors.ts'
+import type { LlamaModel } from './binding/load-model.ts'
 import type { Settings } from './settings.ts'
 
 const MIN_CONTEXT = 256
@@ -9,11 +10,6 @@ const USUAL_CONTEXT = 4096
 const SPARE_BYTES = 256 * 2 ** 20
 const [MANY_SLOTS, USUAL_SLOTS] = [8, 4]
 
-interface ModelSizes {
-  readonly trainContextTokens: number
-  readonly cacheBytesPerToken: number
-}
-
 /**
  * Plans the context per slot, the number of slots, and how many of them have memory at the start. Requested values are kept.
  * Otherwise the context is halved until it takes at most half of the free memory.
@@ -21,7 +17,7 @@ interface ModelSizes {
  */
 export const planMemory = (
   { contextTokens, slots: requestedSlots }: Pick<Settings, 'contextTokens' | 'slots'>,
-  { trainContextTokens, cacheBytesPerToken }: ModelSizes,
+  { trainContextTokens, cacheBytesPerToken }: Pick<LlamaModel, 'trainContextTokens' | 'cacheBytesPerToken'>,
   firstBytes: number,
   memory: { readonly free: number; readonly total: number } = { free: freemem(), total: totalmem() },
 ): { readonly contextTokens: number; readonly slots: number; readonly firstSlots: number } => {

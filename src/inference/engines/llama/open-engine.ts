@@ -1,9 +1,16 @@
-import { randomUUID } from 'node:crypto'
 import { createToolReader, type ReplyPart } from '../../structured-output/tool-reader.ts'
 import type { ToolSyntax } from '../../structured-output/tool-syntax.ts'
-import { type Asking, askOnce, streamChat } from '../child/ask.ts'
+import { type Asking, askChat, askOnce } from '../child/ask.ts'
 import { superviseProcess } from '../child/supervisor.ts'
-import type { ChatEvent, ChatMessage, ChatRequest, Embeddings, Engine, Tool } from '../engine.ts'
+import {
+  type ChatEvent,
+  type ChatMessage,
+  type ChatRequest,
+  type Embeddings,
+  type Engine,
+  newCallId,
+  type Tool,
+} from '../engine.ts'
 import { LLAMA_PROGRAM, type LlamaOptions, type ModelFacts, type Settings, settingsOf } from './settings.ts'
 
 /**
@@ -40,7 +47,7 @@ const chatting = (supervisor: Asking, syntax: ToolSyntax) => ({
   followsGrammars: true,
   tools: syntax,
   chat: (request: ChatRequest, signal: AbortSignal) => {
-    const events = streamChat(supervisor, withoutSchema(request), signal)
+    const events = askChat(supervisor, withoutSchema(request), signal)
     return request.toolUse ? readCalls(events, syntax) : events
   },
   countTokens: async (messages: readonly ChatMessage[], tools?: readonly Tool[]) =>
@@ -73,5 +80,3 @@ async function* readCalls(events: AsyncIterable<ChatEvent>, syntax: ToolSyntax):
     }
   }
 }
-
-const newCallId = (): string => `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`

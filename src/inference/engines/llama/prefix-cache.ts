@@ -1,23 +1,8 @@
 import type { BatchContext, SavedState } from './binding/batch-context.ts'
 
-export interface Saved {
+interface Saved {
   readonly tokens: readonly number[]
   readonly state: SavedState
-}
-
-/** States of texts that are no longer in a slot. The least recently used is removed first. */
-export interface SavedStates {
-  readonly bytes: number
-  readonly count: number
-  readonly budget: number
-  clear(): void
-  /** True if a kept text begins with `tokens`. */
-  covers(tokens: readonly number[]): boolean
-  add(saved: Saved): void
-  /** Returns the state that shares the longest prefix with `tokens`. */
-  closest(tokens: readonly number[]): { readonly saved: Saved; readonly shared: number } | null
-  /** Marks a state as recently used. */
-  used(saved: Saved): void
 }
 
 /** Returns the length of the common prefix of two texts, up to `most`. */
@@ -28,7 +13,8 @@ export const sharedLength = (a: readonly number[], b: readonly number[], most: n
   return length
 }
 
-export const createSavedStates = (budget: number): SavedStates => {
+/** States of texts that are no longer in a slot. The least recently used is removed first. */
+const createSavedStates = (budget: number) => {
   // Least recently used first.
   const kept: Saved[] = []
   let bytes = 0
@@ -47,12 +33,12 @@ export const createSavedStates = (budget: number): SavedStates => {
     get count() {
       return kept.length
     },
-    budget,
-    clear: () => {
+    clear: (): void => {
       while (kept.length > 0) drop(0)
     },
-    covers: (tokens) => kept.some((saved) => begins(saved.tokens, tokens)),
-    add: (saved) => {
+    /** True if a kept text begins with `tokens`. */
+    covers: (tokens: readonly number[]): boolean => kept.some((saved) => begins(saved.tokens, tokens)),
+    add: (saved: Saved): void => {
       for (let index = kept.length - 1; index >= 0; index--) {
         if (begins(saved.tokens, kept[index]?.tokens ?? [])) drop(index)
       }
@@ -60,7 +46,8 @@ export const createSavedStates = (budget: number): SavedStates => {
       bytes += saved.state.bytes
       while (bytes > budget && kept.length > 0) drop(0)
     },
-    closest: (tokens) => {
+    /** Returns the state that shares the longest prefix with `tokens`. */
+    closest: (tokens: readonly number[]): { readonly saved: Saved; readonly shared: number } | null => {
       let best: { saved: Saved; shared: number } | null = null
       for (const saved of kept) {
         const shared = sharedLength(saved.tokens, tokens, tokens.length)
@@ -68,7 +55,8 @@ export const createSavedStates = (budget: number): SavedStates => {
       }
       return best
     },
-    used: (saved) => {
+    /** Marks a state as recently used. */
+    used: (saved: Saved): void => {
       const index = kept.indexOf(saved)
       if (index >= 0) kept.push(...kept.splice(index, 1))
     },
@@ -116,24 +104,6 @@ interface Content {
 }
 
 const NOTHING: Content = { tokens: [], length: 0 }
-
-const withoutCache = (context: BatchContext): PrefixCache => ({
-  enabled: false,
-  available: () => 0,
-  restore: async (slot) => {
-    context.truncate(slot, 0)
-    return 0
-  },
-  noteContent: () => undefined,
-  computed: () => undefined,
-  clear: () => undefined,
-  figures: () => ({
-    prefix_cache_hits_total: 0,
-    prefix_cache_tokens_total: 0,
-    prefix_cache_bytes: 0,
-    prefix_cache_states: 0,
-  }),
-})
 
 export const createPrefixCache = ({
   context,
@@ -196,19 +166,21 @@ export const createPrefixCache = ({
     return context.truncate(slot, best) ? best : 0
   }
 
-  if (budgetBytes === 0) return withoutCache(context)
+  const enabled = budgetBytes > 0
+  const noteContent: PrefixCache['noteContent'] = (slot, tokens, length) => {
+    if (enabled) contents[slot] = { tokens, length }
+  }
+
   return {
-    enabled: true,
+    enabled,
+    noteContent,
     available: (prompt) => Math.max(closestSlot(prompt, -1).length, closestSaved(prompt)?.length ?? 0),
     restore: async (slot, prompt) => {
       const length = await fetch(slot, prompt)
-      contents[slot] = { tokens: prompt, length }
+      noteContent(slot, prompt, length)
       if (length > 0) counts.prefix_cache_hits_total += 1
       counts.prefix_cache_tokens_total += length
       return length
-    },
-    noteContent: (slot, tokens, length) => {
-      contents[slot] = { tokens, length }
     },
     computed: () => copying.clear(),
     clear: () => {

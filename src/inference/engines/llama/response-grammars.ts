@@ -9,9 +9,9 @@ import {
 import type { ToolSyntax } from '../../structured-output/tool-syntax.ts'
 import type { ChatRequest } from '../engine.ts'
 import type { Detokenizer } from '../text/text-stream.ts'
-import type { BatchContext, SamplerGrammar } from './binding/batch-context.ts'
+import type { BatchContext } from './binding/batch-context.ts'
 import type { LlamaModel } from './binding/load-model.ts'
-import type { GrammarTrigger } from './binding/token-sampler.ts'
+import type { GrammarTrigger, SamplerGrammar } from './binding/token-sampler.ts'
 
 /** The rules that keep a reply in its format, or its function calls valid. */
 export interface ResponseRules {

@@ -4,7 +4,7 @@ import { createRandom } from '../../../domain/random-numbers.ts'
 import { InferenceError } from '../../errors.ts'
 import type { ChatEvent, ChatMessage, ChatRequest } from '../engine.ts'
 import { createPromptWriter } from '../text/chat-prompt.ts'
-import { createTextStream } from '../text/text-stream.ts'
+import { createDetokenizer, cutAtStops } from '../text/text-stream.ts'
 import { type Loading, loadTokenizer, loadWeights } from './load.ts'
 import { countIn, readText } from './model-json.ts'
 import type { Tokenizer } from './transformers.ts'
@@ -40,12 +40,6 @@ export const sample = (scores: Float32Array, temperature: number, topP: number, 
   return order[count - 1]!
 }
 
-export interface ChatModel {
-  readonly contextTokens: number
-  countTokens(messages: readonly ChatMessage[]): number
-  chat(request: ChatRequest, signal: AbortSignal, emit: (event: ChatEvent) => void): Promise<void>
-}
-
 const USUAL_CONTEXT = 2048
 
 /**
@@ -73,7 +67,7 @@ const assertPossible = ({ responseFormat }: ChatRequest): void => {
   )
 }
 
-export const openChatModel = async (loading: Loading): Promise<ChatModel> => {
+export const openChatModel = async (loading: Loading) => {
   const { transformers, model } = loading
   const tokenizer = await loadTokenizer(loading)
   const network = await loadWeights(transformers.AutoModelForCausalLM, loading)
@@ -91,7 +85,7 @@ export const openChatModel = async (loading: Loading): Promise<ChatModel> => {
   const detokenize = (tokens: readonly number[]): string =>
     tokens.length === 0 ? '' : tokenizer.decode(tokens, { skip_special_tokens: true })
 
-  const chat: ChatModel['chat'] = async (request, signal, emit) => {
+  const chat = async (request: ChatRequest, signal: AbortSignal, emit: (event: ChatEvent) => void): Promise<void> => {
     assertPossible(request)
     const prompt = writePrompt(request.messages)
     const room = contextTokens - prompt.length
@@ -105,7 +99,7 @@ export const openChatModel = async (loading: Loading): Promise<ChatModel> => {
     emit({ type: 'started', promptTokens: prompt.length, cachedTokens: 0 })
     const limit = Math.min(room, request.maxTokens ?? room)
     const random = createRandom(request.seed)
-    const text = createTextStream(detokenize, request.stop)
+    const text = cutAtStops(createDetokenizer(detokenize), request.stop)
     let made = 0
     let ended = false
     let cut: string | null = null
@@ -151,5 +145,5 @@ export const openChatModel = async (loading: Loading): Promise<ChatModel> => {
     emit({ type: 'finished', result: { reason, completionTokens: made, speculation: null, ...stopSequence } })
   }
 
-  return { contextTokens, countTokens: (messages) => writePrompt(messages).length, chat }
+  return { contextTokens, countTokens: (messages: readonly ChatMessage[]) => writePrompt(messages).length, chat }
 }

@@ -7,14 +7,6 @@ import { countIn, invalidModel, readObject } from './model-json.ts'
 import { pool, readPooling } from './pooling.ts'
 import type { Tensor } from './transformers.ts'
 
-export interface Embedder {
-  readonly contextTokens: number
-  /**
-   * @throws InferenceError context_length_exceeded for a text that is too long: truncated texts would get misleading vectors
-   */
-  embed(inputs: readonly string[], signal: AbortSignal): Promise<Embeddings>
-}
-
 /** Used if the model does not define a maximum text length. */
 const USUAL_TOKENS = 512
 
@@ -29,7 +21,7 @@ const numbersOf = (name: string, tensor: Tensor): Float32Array => {
   throw invalidModel(`The model's output ${name} is ${tensor.type}; it must be float16, float32, or float64.`)
 }
 
-export const openEmbedder = async (loading: Loading): Promise<Embedder> => {
+export const openEmbedder = async (loading: Loading) => {
   const { transformers, model } = loading
   const tokenizer = await loadTokenizer(loading)
   const network = await loadWeights(transformers.AutoModel, loading)
@@ -53,7 +45,8 @@ export const openEmbedder = async (loading: Loading): Promise<Embedder> => {
 
   return {
     contextTokens,
-    embed: async (inputs, signal) => {
+    /** @throws InferenceError context_length_exceeded: truncated texts would get misleading vectors */
+    embed: async (inputs: readonly string[], signal: AbortSignal): Promise<Embeddings> => {
       const counts: number[] = []
       // Nothing after the first text that is too long is tokenized.
       const encoded = inputs.map((text, index) => {

@@ -1,12 +1,11 @@
+import { endWithParent, sendMessage } from '../child/process-side.ts'
 import { type Command, type EngineRequest, type EngineResponse, failureOf, type Message } from '../child/protocol.ts'
 import { openRunner, type Runner } from './runner.ts'
 import type { ModelFacts, Settings } from './settings.ts'
 
 // The process that runs a model. It ends with the service that started it.
 
-const send = (message: Message<ModelFacts>): void => {
-  if (process.connected) process.send?.(message)
-}
+const send: (message: Message<ModelFacts>) => void = sendMessage
 
 let runner: Runner | null = null
 /** Pending requests. They run one after another, because the model uses all threads for each. */
@@ -39,10 +38,7 @@ const work = async (id: number, requested: EngineRequest): Promise<void> => {
   send({ type: 'figures', figures: { requests_total: requests, requests_running: running.size } })
 }
 
-// A regular exit would wait for the compute threads.
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
-// Ctrl-C reaches the whole process group, but the service decides when this process ends.
-process.on('SIGINT', () => undefined)
+endWithParent()
 process.on('message', (command: Command<Settings>) => {
   if (command.type === 'open') void open(command.settings)
   else if (command.type === 'cancel') {

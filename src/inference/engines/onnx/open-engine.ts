@@ -1,5 +1,5 @@
 import { SAMPLE_RATE } from '../../audio/sound.ts'
-import { askOnce, streamChat } from '../child/ask.ts'
+import { askChat, askOnce } from '../child/ask.ts'
 import { type Supervisor, superviseProcess } from '../child/supervisor.ts'
 import type { Engine, Transcription } from '../engine.ts'
 import { type ModelFacts, type OnnxOptions, type Settings, settingsOf } from './settings.ts'
@@ -55,7 +55,7 @@ const abilitiesOf = (supervisor: Supervisor<ModelFacts>): Abilities => {
     }
   }
   return {
-    chat: (request, signal) => streamChat(supervisor, request, signal),
+    chat: (request, signal) => askChat(supervisor, request, signal),
     countTokens: async (messages) => (await askOnce(supervisor, { type: 'count', messages }, 'counted')).tokens,
   }
 }

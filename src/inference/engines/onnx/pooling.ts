@@ -30,13 +30,8 @@ export const readPooling = async (folder: string): Promise<Pooling> => {
   const types = Array.isArray(modules) ? modules.filter(isObject).map(({ type }) => String(type)) : []
   const unknown = types.find((type) => !KNOWN_MODULES.test(type))
   if (unknown !== undefined) {
-    throw new InferenceError(
-      'unsupported',
-      `The model has a layer after its ONNX file that is not supported: ${unknown}.`,
-      {
-        param: 'model',
-      },
-    )
+    const message = `The model has a layer after its ONNX file that is not supported: ${unknown}.`
+    throw new InferenceError('unsupported', message, { param: 'model' })
   }
   const config = await readObject(join(folder, '1_Pooling', 'config.json'))
   const flags = Object.keys(config).filter((key) => key.startsWith('pooling_mode_') && config[key] === true)

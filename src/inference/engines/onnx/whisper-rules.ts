@@ -70,24 +70,27 @@ const limitTimestamps = (tokens: WhisperTokens, decoded: readonly number[], scor
   if (times > words) forbid(0, firstTimestamp)
 }
 
+/** The number of fixed tokens: the start, language, task, and whether there are timestamps. */
+export const preambleLength = (tokens: WhisperTokens, withTimestamps: boolean): number =>
+  1 + (tokens.languages.size > 0 ? 1 + (tokens.transcribe === null ? 0 : 1) : 0) + (withTimestamps ? 0 : 1)
+
 export const createRun = (tokens: WhisperTokens, requested: string | null, withTimestamps: boolean): WhisperRun => {
   const { languages, transcribe, noTimestamps } = tokens
   const isMultilingual = languages.size > 0
-  /** The number of fixed tokens after the start: language, task, and whether there are timestamps. */
-  const preamble = (isMultilingual ? 1 : 0) + (transcribe !== null && isMultilingual ? 1 : 0) + (withTimestamps ? 0 : 1)
+  const preamble = preambleLength(tokens, withTimestamps)
   const run: WhisperRun = {
     language: requested ?? 'en',
     knowsTimestamps: true,
     limit: (sequence, scores) => {
       const step = sequence.length - 1
       if (step === 0 && isMultilingual && requested === null) run.language = likeliest(scores, languages)
-      if (step < preamble) {
+      if (sequence.length < preamble) {
         if (isMultilingual && step === 0) only(scores, languages.get(run.language)!)
         else if (isMultilingual && step === 1 && transcribe !== null) only(scores, transcribe)
         else only(scores, noTimestamps)
         return
       }
-      const decoded = sequence.slice(1 + preamble)
+      const decoded = sequence.slice(preamble)
       for (const token of tokens.suppressed) scores[token] = Number.NEGATIVE_INFINITY
       if (decoded.length === (withTimestamps ? 1 : 0)) {
         for (const token of tokens.suppressedAtBegin) scores[token] = Number.NEGATIVE_INFINITY
@@ -104,6 +107,3 @@ export const createRun = (tokens: WhisperTokens, requested: string | null, withT
   }
   return run
 }
-
-export const preambleLength = (tokens: WhisperTokens, withTimestamps: boolean): number =>
-  1 + (tokens.languages.size > 0 ? 1 + (tokens.transcribe === null ? 0 : 1) : 0) + (withTimestamps ? 0 : 1)

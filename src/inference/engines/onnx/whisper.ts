@@ -8,13 +8,6 @@ import { countIn, invalidModel, type JsonObject, readObject } from './model-json
 import { createRun, preambleLength, type WhisperRun, type WhisperTokens } from './whisper-rules.ts'
 import { segmentsOf } from './whisper-segments.ts'
 
-export interface Transcriber {
-  readonly windowSamples: number
-  readonly contextTokens: number
-  /** @throws InferenceError invalid_request for a language that the model does not know */
-  transcribe(window: Float32Array, language: string | null, signal: AbortSignal): Promise<Transcribed>
-}
-
 /** Windows quieter than this (-60 dB) contain no speech, and Whisper would make something up. */
 const SILENCE = 1e-3
 /** How late the first word of a window may start, in steps of 0.02 s. */
@@ -56,16 +49,11 @@ const tokensIn = (config: JsonObject): WhisperTokens => {
 const assertKnown = ({ languages }: WhisperTokens, language: string | null): void => {
   if (language === null || languages.has(language) || (languages.size === 0 && language === 'en')) return
   const known = languages.size === 0 ? 'only English' : [...languages.keys()].sort().join(', ')
-  throw new InferenceError(
-    'invalid_request',
-    `The model does not know the language '${language}'. It knows ${known}.`,
-    {
-      param: 'language',
-    },
-  )
+  const message = `The model does not know the language '${language}'. It knows ${known}.`
+  throw new InferenceError('invalid_request', message, { param: 'language' })
 }
 
-export const openTranscriber = async (loading: Loading): Promise<Transcriber> => {
+export const openTranscriber = async (loading: Loading) => {
   const { transformers, model } = loading
   const tokens = tokensIn(await readObject(join(model.folder, 'generation_config.json')))
   const sound = await readObject(join(model.folder, 'preprocessor_config.json'))
@@ -116,7 +104,8 @@ export const openTranscriber = async (loading: Loading): Promise<Transcriber> =>
   return {
     windowSamples,
     contextTokens,
-    transcribe: async (window, language, signal) => {
+    /** @throws InferenceError invalid_request for a language that the model does not know */
+    transcribe: async (window: Float32Array, language: string | null, signal: AbortSignal): Promise<Transcribed> => {
       assertKnown(tokens, language)
       const seconds = window.length / SAMPLE_RATE
       const nothing = { language: language ?? 'en', segments: [], nextStart: seconds }

@@ -52,7 +52,7 @@ export const runProgram = (program: string, argv: readonly string[], { cwd, env,
  * Installs the packages of package.json in `cwd`, without install scripts: the packages used here do not need them, and theirs
  * download files from outside the registry.
  */
-export const npmInstall = (run: ProgramRun): Promise<void> =>
+const npmInstall = (run: ProgramRun): Promise<void> =>
   runProgram('npm', ['install', '--ignore-scripts', '--omit=dev', '--no-audit', '--no-fund', '--loglevel=error'], run)
 
 export interface InstallOptions {

@@ -3,6 +3,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isObject } from '../../../domain/is-object.ts'
 import { jsonOrNull } from '../../../domain/parse-json.ts'
+import { exists } from '../../../platform/files/missing-file.ts'
 import { InferenceError } from '../../errors.ts'
 import { CUDA, installLine, type OptionalEngine, VULKAN } from './optional-engine.ts'
 
@@ -34,7 +35,7 @@ export const modulePathOf = ({ module }: OptionalEngine, folder: string): string
 /** @param engines the folder of optional engines */
 export const engineState = async (part: OptionalEngine, engines: string): Promise<EngineState> => {
   const folder = join(engines, part.folder)
-  if ((await stat(folder).catch(() => null)) === null) return { state: 'missing' }
+  if (!(await exists(folder))) return { state: 'missing' }
   const fault = await faultOf(part, folder)
   if (fault !== null) return { state: 'damaged', folder, fault }
   const bytes = (await readJson(join(folder, 'part.json')))?.bytes

@@ -66,10 +66,6 @@ export const pieceIn = (data: string, isFirst: boolean): ChatPiece => {
     usage:
       promptTokens === null
         ? null
-        : {
-            promptTokens,
-            completionTokens,
-            cachedTokens: Math.min(cachedTokens, promptTokens),
-          },
+        : { promptTokens, completionTokens, cachedTokens: Math.min(cachedTokens, promptTokens) },
   }
 }

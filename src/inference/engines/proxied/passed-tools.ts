@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto'
-import type { ChatEvent, ChatMessage, Tool, ToolUse } from '../engine.ts'
+import { type ChatEvent, type ChatMessage, newCallId, type Tool, type ToolUse } from '../engine.ts'
 import type { ChatPiece } from './chat-pieces.ts'
 
 /** Formats a message for OpenAI's API. */
@@ -74,5 +73,3 @@ export const createCallReader = () => {
     },
   }
 }
-
-const newCallId = (): string => `call_${randomUUID().replaceAll('-', '').slice(0, 24)}`

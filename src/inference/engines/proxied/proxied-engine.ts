@@ -109,13 +109,8 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
     if (rest !== '') yield { type: 'text', text: rest }
     const isCutOff = reason === 'length' || reason === 'content_filter'
     yield* calls.end(!isCutOff)
-    if (
-      request.toolUse &&
-      request.toolUse.choice !== 'auto' &&
-      calls.count() === 0 &&
-      !isCutOff &&
-      stopSequence === null
-    )
+    const mustCall = request.toolUse && request.toolUse.choice !== 'auto'
+    if (mustCall && calls.count() === 0 && !isCutOff && stopSequence === null)
       throw new InferenceError('upstream_failed', `${label} was told to call a function, but replied without a call.`)
     yield {
       type: 'finished',

@@ -9,18 +9,14 @@ import { openAiFormat, serverNamed } from './servers.ts'
 const LOOK_WITHIN_MS = 10_000
 const SHOWN_NAMES = 20
 
-export interface RemoteOptions {
+export interface RemoteOptions extends Server {
   /** `openai`, or the name of the program that runs there. */
   readonly name: EngineName
-  /** With /v1. */
-  readonly baseUrl: string
   readonly key: string | null
   /** The model's name on the server. */
   readonly model: string
   readonly slots?: number
   readonly contextTokens?: number
-  /** A request fails after receiving nothing for this long. */
-  readonly stallMs?: number
 }
 
 /**
@@ -42,24 +38,18 @@ export const openRemoteEngine = async (options: RemoteOptions): Promise<Engine> 
   if (served.length > 0 && found === undefined) {
     const names = served.slice(0, SHOWN_NAMES).map((one) => one.name)
     const more = served.length > SHOWN_NAMES ? `, and ${served.length - SHOWN_NAMES} more` : ''
-    throw new InferenceError(
-      'model_not_found',
-      `${baseUrl} has no model '${model}'. It has: ${names.join(', ')}${more}.`,
-      {
-        param: 'model',
-      },
-    )
+    const message = `${baseUrl} has no model '${model}'. It has: ${names.join(', ')}${more}.`
+    throw new InferenceError('model_not_found', message, { param: 'model' })
   }
-  const server: Server = { baseUrl, key, ...(options.stallMs !== undefined && { stallMs: options.stallMs }) }
   const contextTokens = options.contextTokens ?? found?.contextTokens ?? 0
-  return createProxiedEngine({
+  return createProxiedEngine<Server>({
     name,
     label: baseUrl,
     model: { name: model, path: baseUrl, parameters: null, contextTokens, memoryBytes: 0 },
     modelId: model,
     slots: options.slots ?? program?.slots ?? 32,
     responseFormat: program === null ? openAiFormat : program.responseFormat,
-    server: async () => server,
+    server: async () => options,
     restarts: () => 0,
     close: async () => undefined,
   })

@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { jsonOrNull } from '../../../domain/parse-json.ts'
 import { InferenceError } from '../../errors.ts'
 import type { ModelFile } from '../../models/model-file.ts'
 import type { Engine } from '../engine.ts'
+import { object } from './loose-json.ts'
 import { createProxiedEngine } from './proxied-engine.ts'
 import type { ServerProgram } from './servers.ts'
 import { type RunningServer, type StartOptions, startServer, withWords } from './started-server.ts'
@@ -10,14 +12,10 @@ import { type RunningServer, type StartOptions, startServer, withWords } from '.
 const USUAL_CONTEXT = 4096
 
 const contextTokensOf = async (folder: string, { file, key }: ServerProgram['contextIn']): Promise<number> => {
-  try {
-    const config = JSON.parse(await readFile(join(folder, file), 'utf8'))
-    // Multimodal models keep the text settings separately.
-    const tokens: unknown = config[key] ?? config.text_config?.[key]
-    return typeof tokens === 'number' && tokens > 0 ? tokens : USUAL_CONTEXT
-  } catch {
-    return USUAL_CONTEXT
-  }
+  const config = object(jsonOrNull(await readFile(join(folder, file), 'utf8').catch(() => '')))
+  // Multimodal models keep the text settings separately.
+  const tokens = config[key] ?? object(config.text_config)[key]
+  return typeof tokens === 'number' && tokens > 0 ? tokens : USUAL_CONTEXT
 }
 
 export interface StartedOptions extends Omit<StartOptions, 'path'> {

@@ -28,14 +28,6 @@ export interface RunningServer extends Server {
   readonly program: SupervisedProgram
 }
 
-/** A server that is restarted when it ends. */
-export interface StartedServer {
-  /** Returns the running server, or waits for one that is starting. @throws InferenceError engine_failed */
-  server(): Promise<RunningServer>
-  restarts(): number
-  close(): Promise<void>
-}
-
 export const withWords = (what: string, program: SupervisedProgram): string => {
   const words = program.stderrTail()
   return words === '' ? `${what} It printed nothing.` : `${what} Its output:\n${words}`
@@ -76,8 +68,11 @@ const startOnce = async (
   throw new InferenceError('engine_failed', `${name} was closed during startup.`)
 }
 
-/** @throws InferenceError engine_missing if the program is not on PATH, engine_failed if it does not start */
-export const startServer = async (program: ServerProgram, options: StartOptions): Promise<StartedServer> => {
+/**
+ * Starts a server that is restarted when it ends.
+ * @throws InferenceError engine_missing if the program is not on PATH, engine_failed if it does not start
+ */
+export const startServer = async (program: ServerProgram, options: StartOptions) => {
   const path = await findProgram(program.program, options.env)
   if (path === null) {
     throw new InferenceError(
@@ -102,6 +97,7 @@ export const startServer = async (program: ServerProgram, options: StartOptions)
     })
     return running
   }
+  /** Returns the running server, or waits for one that is starting. @throws InferenceError engine_failed */
   const server = (): Promise<RunningServer> => {
     if (stop.signal.aborted) return Promise.reject(new InferenceError('engine_failed', 'The engine was closed.'))
     current ??= start().catch((error: unknown) => {
@@ -114,8 +110,8 @@ export const startServer = async (program: ServerProgram, options: StartOptions)
   await server()
   return {
     server,
-    restarts: () => restarts,
-    async close() {
+    restarts: (): number => restarts,
+    async close(): Promise<void> {
       const last = current
       stop.abort()
       await last?.then(

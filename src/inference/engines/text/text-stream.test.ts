@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { HERMES, LLAMA } from '../../structured-output/tool-syntax.ts'
-import { createDetokenizer, createTextStream, cutAtStops, type TextStream } from './text-stream.ts'
+import { createDetokenizer, cutAtStops, type TextStream } from './text-stream.ts'
 
 /** A vocabulary of single bytes, which models use for unknown words. */
 const bytes = (tokens: readonly number[]): string => Buffer.from(tokens).toString('utf8')
 
-const run = (text: string, stops: readonly string[], stream: TextStream = createTextStream(bytes, stops)) => {
+const run = (
+  text: string,
+  stops: readonly string[],
+  stream: TextStream = cutAtStops(createDetokenizer(bytes), stops),
+) => {
   const pieces: string[] = []
   for (const byte of Buffer.from(text)) {
     const { text: certain, stopped } = stream.push(byte)
@@ -24,7 +28,7 @@ describe('text of tokens', () => {
   })
 
   test('drops an incomplete character at the end', () => {
-    const stream = createTextStream(bytes, [])
+    const stream = cutAtStops(createDetokenizer(bytes), [])
     const [first, second] = Buffer.from('€')
     expect([stream.push(0x61), stream.push(first!), stream.push(second!)].map(({ text }) => text)).toEqual([
       'a',
@@ -35,7 +39,7 @@ describe('text of tokens', () => {
   })
 
   test('continues after bytes that are not a character', () => {
-    const stream = createTextStream(bytes, [])
+    const stream = cutAtStops(createDetokenizer(bytes), [])
     const text = [0xff, 0x61, 0x62].map((byte) => stream.push(byte).text).join('') + stream.end().text
     expect(text).toBe('\ufffdab')
   })

@@ -66,11 +66,6 @@ const firstStop = (text: string, stops: readonly string[]): { readonly at: numbe
     return at >= 0 && (first === null || at < first.at) ? { at, stop } : first
   }, null)
 
-export const createTextStream = (
-  detokenize: (tokens: readonly number[]) => string,
-  stops: readonly string[],
-): TextStream => cutAtStops(createDetokenizer(detokenize), stops)
-
 /** @param syntax set if the reply may call functions. Clients do not see how calls are written, so calls are not searched. */
 export const cutAtStops = (
   detokenizer: Detokenizer,

@@ -16,7 +16,6 @@ export interface Dimensions {
   readonly feedForward: readonly number[]
   readonly keyLength: number
   readonly valueLength: number
-  readonly experts: number
 }
 
 /** Reads metadata keys in the exact types that llama.cpp requires, and checks ranges: it aborts on some numbers. */
@@ -85,7 +84,7 @@ export const readDimensions = (
   const keyLength = metadata.count(key('attention.key_length'), 1, 65_536) ?? perHead
   const valueLength = metadata.count(key('attention.value_length'), 1, 65_536) ?? perHead
   checkRotation(path, metadata, architecture)
-  const experts = checkExperts(path, metadata, architecture, blocks)
+  checkExperts(path, metadata, architecture, blocks)
   return {
     blocks,
     contextTokens,
@@ -95,7 +94,6 @@ export const readDimensions = (
     feedForward: feedForward ?? new Array<number>(blocks).fill(0),
     keyLength,
     valueLength,
-    experts,
   }
 }
 
@@ -142,7 +140,7 @@ const checkRotation = (path: string, metadata: Metadata, architecture: string): 
     )
 }
 
-const checkExperts = (path: string, metadata: Metadata, architecture: string, blocks: number): number => {
+const checkExperts = (path: string, metadata: Metadata, architecture: string, blocks: number): void => {
   const key = (name: string) => `${architecture}.${name}`
   const experts = metadata.count(key('expert_count'), 0, MAX_EXPERTS) ?? 0
   const used = Math.max(...(metadata.perBlock(key('expert_used_count'), blocks) ?? [0]))
@@ -156,7 +154,7 @@ const checkExperts = (path: string, metadata: Metadata, architecture: string, bl
         groups < experts &&
         (groups <= 1 || (experts % groups === 0 && groupsUsed > 0 && groupsUsed < groups))
   // llama.cpp treats a single expert of these as none.
-  if (fits || (architecture.startsWith('hunyuan') && experts <= 1)) return experts
+  if (fits || (architecture.startsWith('hunyuan') && experts <= 1)) return
   throw invalidModel(
     path,
     `has ${experts} experts of which ${used} are used, in ${groups} groups of which ${groupsUsed} are used ('${key('expert_count')}' and the keys beside it); these do not match.`,

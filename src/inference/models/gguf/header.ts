@@ -17,7 +17,6 @@ import { readVocabulary } from './vocabulary.ts'
 /** The header of a chat or embedding model. What llama.cpp itself refuses, such as a missing tensor, is not checked. */
 export interface GgufHeader extends GgufContainer, Dimensions {
   readonly path: string
-  readonly fileBytes: number
   readonly architecture: string
   /** The display name in the file. */
   readonly modelName: string | null
@@ -53,18 +52,18 @@ export const readSplitCount = (path: string): number => {
   }
 }
 
-const reading = <Result>(path: string, read: (reader: HeaderReader, fileBytes: number) => Result): Result => {
-  const file = openModel(path)
+export const reading = <Result>(path: string, read: (reader: HeaderReader) => Result, open = openModel): Result => {
+  const file = open(path)
   try {
     const status = fstatSync(file)
     if (!status.isFile()) throw invalidModel(path, 'is a folder or a device, not a file.')
-    return read(new HeaderReader(path, file, status.size), status.size)
+    return read(new HeaderReader(path, file, status.size))
   } finally {
     closeSync(file)
   }
 }
 
-const openModel = (path: string): number => {
+function openModel(path: string): number {
   try {
     return openSync(path, 'r')
   } catch (cause) {
@@ -75,7 +74,7 @@ const openModel = (path: string): number => {
   }
 }
 
-const readHeader = (reader: HeaderReader, fileBytes: number): GgufHeader => {
+const readHeader = (reader: HeaderReader): GgufHeader => {
   const { path } = reader
   const container = readContainer(reader)
   const metadata = metadataOf(path, container)
@@ -89,7 +88,6 @@ const readHeader = (reader: HeaderReader, fileBytes: number): GgufHeader => {
     ...container,
     ...dimensions,
     path,
-    fileBytes,
     architecture,
     modelName: metadata.text('general.name') ?? null,
     parameters: container.tensors.reduce((sum, { elements }) => sum + elements, 0),

@@ -1,8 +1,6 @@
-import { sizeWords } from '../../../domain/sizes.ts'
 import { type AvailableModels, type ListedModel, modelNotFound } from '../../api/available-models.ts'
 import type { Engine } from '../../engines/engine.ts'
 import { InferenceError, type InferenceErrorCode, type LoadedFiles, withoutFolders } from '../../errors.ts'
-import { NoRoom, ShuttingDown } from './resident.ts'
 import { Residents } from './residents.ts'
 
 /** A model that the pool may load. */
@@ -36,17 +34,6 @@ const TIMEOUT_MS = 60_000
 /** The default memory limit for all models: most of the free memory, respecting container limits. */
 export const defaultMemoryBytes = (): number => Math.floor(process.availableMemory() * SHARE_OF_FREE_MEMORY)
 
-const outOfMemory = (name: string, { bytes, heldBytes, inUse }: NoRoom, budget: number): InferenceError => {
-  const need = `Model '${name}' needs ${sizeWords(bytes)} of memory`
-  const limit = `the limit is ${sizeWords(budget)}`
-  if (inUse.length === 0) {
-    const advice = 'Choose a smaller variant or a shorter context, or allow more memory.'
-    return new InferenceError('out_of_memory', `${need}, and ${limit}. ${advice}`, { param: 'model' })
-  }
-  const message = `${need}, ${limit}, and ${sizeWords(heldBytes)} are in use by ${inUse.join(', ')}. Try again later.`
-  return new InferenceError('out_of_memory', message, { param: 'model', retryAfterSeconds: 10 })
-}
-
 /** Errors of a model's files, which may be gone. */
 const BROKEN: readonly string[] = ['invalid_model', 'model_not_found', 'engine_failed'] satisfies InferenceErrorCode[]
 
@@ -77,15 +64,12 @@ export const createModelPool = (options: ModelPoolOptions): ModelPool => {
     async open(name, signal) {
       const model = models.get(name)
       if (model === undefined) throw modelNotFound(name, [...models.keys()])
-      const { expectedBytes } = model
-      try {
-        const { value, release } = await residents.acquire({ name, expectedBytes, load: () => model.open() }, signal)
-        return { engine: value, release }
-      } catch (error) {
-        if (error instanceof NoRoom) throw outOfMemory(name, error, memoryBytes)
-        if (error instanceof ShuttingDown) throw new InferenceError('engine_failed', 'The server is shutting down.')
-        throw error instanceof InferenceError && BROKEN.includes(error.code) ? brokenModel(model, error) : error
-      }
+      const load = (): Promise<Engine> =>
+        model.open().catch((error: unknown) => {
+          throw error instanceof InferenceError && BROKEN.includes(error.code) ? brokenModel(model, error) : error
+        })
+      const { value, release } = await residents.acquire({ name, expectedBytes: model.expectedBytes, load }, signal)
+      return { engine: value, release }
     },
   }
 }

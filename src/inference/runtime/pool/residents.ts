@@ -1,5 +1,5 @@
 import { anySignal } from '../../../domain/any-signal.ts'
-import { type Acquired, NoRoom, type Resident, ShuttingDown } from './resident.ts'
+import { type Acquired, outOfMemory, type Resident, shuttingDown } from './resident.ts'
 
 export interface ResidentsOptions<Value> {
   readonly budgetBytes: number
@@ -57,10 +57,10 @@ export class Residents<Value> {
     return [...this.#entries.values()].flatMap(({ value }) => (value === null ? [] : [value]))
   }
 
-  /** @throws NoRoom, ShuttingDown, or the error of `load`; the next call tries again */
+  /** @throws InferenceError out_of_memory, engine_failed if closed, or the error of `load`; the next call tries again */
   async acquire(requested: Resident<Value>, signal: AbortSignal): Promise<Acquired<Value>> {
     signal.throwIfAborted()
-    if (this.#closed !== null) throw new ShuttingDown()
+    if (this.#closed !== null) throw shuttingDown()
     const entry = this.#entries.get(requested.name)
     if (entry !== undefined && entry.value !== null && !entry.isLeaving) {
       entry.users++
@@ -80,7 +80,7 @@ export class Residents<Value> {
   /** Waits for values in use, then closes everything. */
   close(): Promise<void> {
     this.#closed ??= (async () => {
-      for (const [name, load] of this.#loads) this.#abandon(name, load, new ShuttingDown())
+      for (const [name, load] of this.#loads) this.#abandon(name, load, shuttingDown())
       await this.#line
       while (this.#entries.size > 0) {
         const idle = [...this.#entries.values()].filter(({ users }) => users === 0)
@@ -166,7 +166,7 @@ export class Residents<Value> {
   /** Closes idle values, least recently used first, and waits for values in use, until `bytes` fit. */
   async #makeRoom(name: string, bytes: number, abandoned: AbortSignal): Promise<void> {
     const { budgetBytes, timeoutMs } = this.#options
-    if (bytes > budgetBytes) throw new NoRoom(name, bytes, 0, [])
+    if (bytes > budgetBytes) throw outOfMemory(name, bytes, budgetBytes, [])
     const stop = anySignal(abandoned, AbortSignal.timeout(timeoutMs))
     const others = () => [...this.#entries.values()].filter((entry) => entry.name !== name)
     const heldBytes = () => others().reduce((sum, entry) => sum + entry.bytes, 0)
@@ -181,13 +181,7 @@ export class Residents<Value> {
       }
     } catch {
       abandoned.throwIfAborted()
-      const inUse = others().filter(({ users }) => users > 0)
-      throw new NoRoom(
-        name,
-        bytes,
-        heldBytes(),
-        inUse.map((entry) => entry.name),
-      )
+      throw outOfMemory(name, bytes, budgetBytes, others())
     } finally {
       for (const entry of others()) entry.isLeaving = false
     }

@@ -7,17 +7,7 @@ const MAX_SECONDS = 60
 const WEIGHT = 0.2
 
 /** Predicts when a slot will be free, from how long slots were held so far. */
-export interface Forecast {
-  /** Records that a slot is taken. Call the result when it is released. */
-  enter(): () => void
-  /**
-   * Predicts the whole seconds, from 1 to 60, until a slot is free for a new request. Each prediction counts as a promise: the
-   * next one is for the slot after it, so that clients do not all return for the same slot.
-   */
-  nextFree(): number
-}
-
-export const createForecast = (slots: number, now: () => number): Forecast => {
+const createForecast = (slots: number, now: () => number) => {
   const taken = new Set<{ readonly since: number }>()
   let average: number | null = null
   let promised: number[] = []
@@ -27,7 +17,8 @@ export const createForecast = (slots: number, now: () => number): Forecast => {
     average ?? [...taken].reduce((longest, { since }) => Math.max(longest, time - since), 0)
 
   return {
-    enter() {
+    /** Records that a slot is taken. Call the result when it is released. */
+    enter(): () => void {
       const slot = { since: now() }
       taken.add(slot)
       return () => {
@@ -36,7 +27,11 @@ export const createForecast = (slots: number, now: () => number): Forecast => {
         average = average === null ? held : average + WEIGHT * (held - average)
       }
     },
-    nextFree() {
+    /**
+     * Predicts the whole seconds, from 1 to 60, until a slot is free for a new request. Each prediction counts as a promise: the
+     * next one is for the slot after it, so that clients do not all return for the same slot.
+     */
+    nextFree(): number {
       const time = now()
       promised = promised.filter((moment) => moment > time)
       const wait = ((promised.length + 1) * typical(time)) / slots
@@ -181,6 +176,16 @@ export const createAdmission = ({ slots, maxQueue, timeoutMs, work = '', now }: 
   }
 }
 
+/** Runs `work` with one slot held. @throws InferenceError queue_full */
+export const withSlot = async <T>(admission: Admission, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
+  const slot = await admission.enter(1, signal)[0]!
+  try {
+    return await work()
+  } finally {
+    slot.release()
+  }
+}
+
 /** The queue of each engine. */
 export interface Admissions {
   of(engine: Engine): Admission
@@ -193,11 +198,8 @@ export const createAdmissions = (
   const known = new WeakMap<Engine, Admission>()
   return {
     of(engine) {
-      let admission = known.get(engine)
-      if (admission === undefined) {
-        admission = createAdmission({ ...options, slots: slotsOf(engine) })
-        known.set(engine, admission)
-      }
+      const admission = known.get(engine) ?? createAdmission({ ...options, slots: slotsOf(engine) })
+      known.set(engine, admission)
       return admission
     },
   }

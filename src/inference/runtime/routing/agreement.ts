@@ -1,3 +1,5 @@
+import { jsonOrNull } from '../../../domain/parse-json.ts'
+
 /** The words of a text, or its symbols if it has no words. Marks, such as the vowel signs of Hindi, are parts of words. */
 const wordsOf = (text: string): readonly string[] => {
   const plain = text.normalize('NFKC').toLowerCase()
@@ -15,12 +17,8 @@ const sorted = (value: unknown): unknown => {
 }
 
 const asJson = (text: string): string | null => {
-  if (!/^\s*[[{]/.test(text)) return null
-  try {
-    return JSON.stringify(sorted(JSON.parse(text)))
-  } catch {
-    return null
-  }
+  const value = /^\s*[[{]/.test(text) ? jsonOrNull(text) : null
+  return value === null ? null : JSON.stringify(sorted(value))
 }
 
 /**

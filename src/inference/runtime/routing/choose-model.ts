@@ -1,5 +1,5 @@
-import type { Tool } from '../../engines/engine.ts'
-import { type Complexity, complexity, type Question, reasonsOf } from './complexity.ts'
+import type { Route, RouteQuestion } from '../../api/available-models.ts'
+import { type Complexity, complexity, reasonsOf } from './complexity.ts'
 
 /** A model that may serve requests for `auto`. */
 export interface RoutableModel {
@@ -15,22 +15,12 @@ export interface RoutableModel {
   readonly enforcesFormats: boolean
 }
 
-/** A request for `auto`. */
-export interface RoutedQuestion extends Question {
-  readonly tools: readonly Tool[]
-}
-
 /** The result of calibration: up to which score each model keeps the requested quality. */
 export interface Calibration {
   /** The number of prompts used. */
   readonly prompts: number
   /** Smallest model first. `path` is that of its file, because one model can have several names. */
   readonly tiers: readonly { readonly model: string; readonly path?: string; readonly upToScore: number }[]
-}
-
-export interface Choice {
-  readonly model: string
-  readonly reason: string
 }
 
 /** Sorts models smallest first: by parameters if all are known, and by bytes if not, or if they are equal. */
@@ -57,7 +47,7 @@ const textTokens = (text: string, perToken: number): number => {
 }
 
 /** Estimates a prompt's tokens. Only a loaded model can count them exactly. */
-export const estimatedTokens = ({ messages, tools }: Pick<RoutedQuestion, 'messages' | 'tools'>): number => {
+export const estimatedTokens = ({ messages, tools }: Pick<RouteQuestion, 'messages' | 'tools'>): number => {
   const jsonTokens = (value: unknown): number => textTokens(JSON.stringify(value), JSON_CHARACTERS_PER_TOKEN)
   const texts = messages.reduce(
     (sum, { content, toolCalls }) =>
@@ -91,7 +81,7 @@ export const chooseModel = (
     readonly promptTokens?: number
     readonly isAble?: (model: RoutableModel) => boolean
   } = {},
-): Choice => {
+): ReturnType<Route> => {
   const { calibration = null, promptTokens = 0, isAble = () => true } = options
   const sorted = ranked(models, calibration)
   if (sorted.length === 0) throw new TypeError('There is no model to choose from.')
@@ -133,7 +123,7 @@ const limitsOf = (sorted: readonly RoutableModel[], calibration: Calibration | n
   return { from: '', upTo: (name: string) => even.get(name)! }
 }
 
-const needsOf = ({ messages, tools, responseFormat }: RoutedQuestion) => {
+const needsOf = ({ messages, tools, responseFormat }: RouteQuestion) => {
   const calls = tools.length > 0 || messages.some(({ role, toolCalls }) => role === 'tool' || toolCalls !== undefined)
   return ({ callsFunctions, enforcesFormats }: RoutableModel): boolean =>
     (callsFunctions || !calls) && (enforcesFormats || responseFormat.type === 'text')
@@ -141,8 +131,8 @@ const needsOf = ({ messages, tools, responseFormat }: RoutedQuestion) => {
 
 /** Creates the routing of requests for `auto` among these models. */
 export const createRoute =
-  (models: readonly RoutableModel[], calibration: Calibration | null = null) =>
-  (question: RoutedQuestion): Choice =>
+  (models: readonly RoutableModel[], calibration: Calibration | null = null): Route =>
+  (question) =>
     chooseModel(models, complexity(question), {
       calibration,
       promptTokens: estimatedTokens(question),

@@ -1,6 +1,4 @@
-import { type Question, type Signal, signalsOf } from './signals.ts'
-
-export type { Question, Signal } from './signals.ts'
+import { type Signal, signalsOf } from './signals.ts'
 
 /** Changed when the same request may get another score, because calibrated limits hold for one scoring only. */
 export const SCORING = 1
@@ -16,7 +14,7 @@ export interface Complexity {
  * prompts. Signals are combined as independent reasons (noisy-or, Pearl 1988, section 4.3.2): score = 1 - product(1 - weight *
  * value), so that another reason never lowers it, and it stays below 1.
  */
-export const complexity = (question: Question): Complexity => {
+export const complexity = (question: Parameters<typeof signalsOf>[0]): Complexity => {
   const signals = signalsOf(question)
   const score = 1 - signals.reduce((left, { weight, value }) => left * (1 - weight * value), 1)
   return { score: Math.round(score * 1_000) / 1_000, signals }

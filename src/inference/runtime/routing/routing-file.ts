@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeDurably } from '../../../platform/files/durable-file.ts'
 import { makeFolder } from '../../../platform/files/make-folder.ts'
+import { nullIfMissing } from '../../../platform/files/missing-file.ts'
 import { InferenceError } from '../../errors.ts'
 import type { Calibration } from './choose-model.ts'
 import { SCORING } from './complexity.ts'
@@ -31,13 +32,8 @@ const damaged = (path: string, what: string): InferenceError =>
  */
 export const readCalibration = async (home: string): Promise<Calibration | null> => {
   const path = routingPath(home)
-  let text: string
-  try {
-    text = await readFile(path, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw error
-  }
+  const text = await nullIfMissing(readFile(path, 'utf8'))
+  if (text === null) return null
   let file: Partial<Record<'scoring' | 'prompts' | 'tiers', unknown>>
   try {
     file = JSON.parse(text)

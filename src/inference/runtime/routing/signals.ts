@@ -1,10 +1,6 @@
-import type { ChatMessage, RequestedFormat } from '../../engines/engine.ts'
+import type { RouteQuestion } from '../../api/available-models.ts'
 
-/** What is known about a request when its model is chosen. */
-export interface Question {
-  readonly messages: readonly ChatMessage[]
-  readonly responseFormat: RequestedFormat
-}
+type Question = Pick<RouteQuestion, 'messages' | 'responseFormat'>
 
 /** A reason why a request may need a bigger model. */
 export interface Signal {
@@ -63,8 +59,8 @@ const QUESTION_MARKS = /[?？؟]/g
  * Scores the task that the words name: making above explaining above looking up. English only; other languages rely on the
  * structural signals.
  */
-const taskOf = ({ lower, requested: request }: Reading): number => {
-  if (MAKING.test(lower)) return request.length < 60 ? 0.5 : 1
+const taskOf = ({ lower, requested }: Reading): number => {
+  if (MAKING.test(lower)) return requested.length < 60 ? 0.5 : 1
   if (EXPLAINING.test(lower)) return 0.5
   return LOOKING_UP.test(lower) ? 0 : 0.15
 }
@@ -97,14 +93,14 @@ const SIGNALS: readonly {
   {
     name: 'code',
     weight: 0.45,
-    of: ({ requested: request }) => (FENCE.test(request) ? 1 : countOf(request, CODE_SIGNS, 4) / 4),
+    of: ({ requested }) => (FENCE.test(requested) ? 1 : countOf(requested, CODE_SIGNS, 4) / 4),
   },
-  { name: 'maths', weight: 0.45, of: ({ requested: request }) => countOf(request, MATHS_SIGNS, 3) / 3 },
-  { name: 'steps', weight: 0.45, of: ({ requested: request }) => countOf(request, STEPS, 3) / 3 },
-  { name: 'constraints', weight: 0.4, of: ({ requested: request }) => countOf(request, CONSTRAINTS, 5) / 5 },
+  { name: 'maths', weight: 0.45, of: ({ requested }) => countOf(requested, MATHS_SIGNS, 3) / 3 },
+  { name: 'steps', weight: 0.45, of: ({ requested }) => countOf(requested, STEPS, 3) / 3 },
+  { name: 'constraints', weight: 0.4, of: ({ requested }) => countOf(requested, CONSTRAINTS, 5) / 5 },
   { name: 'structure', weight: 0.3, of: structureOf },
   { name: 'turns', weight: 0.2, of: ({ userTurns }) => doublings(userTurns, 1, 16) },
-  { name: 'questions', weight: 0.25, of: ({ requested: request }) => (countOf(request, QUESTION_MARKS, 5) - 1) / 4 },
+  { name: 'questions', weight: 0.25, of: ({ requested }) => (countOf(requested, QUESTION_MARKS, 5) - 1) / 4 },
   { name: 'task', weight: 0.4, of: taskOf },
 ]
 

@@ -6,6 +6,11 @@ import type { Command, Counters, Message, RowCounts, ThreadData } from './thread
 
 type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never
 
+interface Waiting {
+  readonly resolve: (result: never) => void
+  readonly reject: (error: Error) => void
+}
+
 /** The main thread's interface to the thread that runs PGlite. */
 export interface DatabaseThread {
   /** Opens a connection, as a stream for `pg`. */
@@ -93,7 +98,7 @@ export const startDatabaseThread = async (folder: string, events: ThreadEvents):
   const workerData: ThreadData = { folder }
   const worker = startThread(import.meta.url, 'postgres.worker', { workerData })
   const sockets = new Set<ThreadSocket>()
-  const waiting = new Map<number, { resolve: (result: never) => void; reject: (error: Error) => void }>()
+  const waiting = new Map<number, Waiting>()
   let lastId = 0
   let closing = false
   let started = false
@@ -107,13 +112,10 @@ export const startDatabaseThread = async (folder: string, events: ThreadEvents):
       worker.postMessage({ ...message, id }, message.kind === 'connect' ? [message.port] : [])
     })
 
-  const answered = (
-    id: number,
-    settle: (promise: { resolve: (result: never) => void; reject: (error: Error) => void }) => void,
-  ) => {
-    const promise = waiting.get(id)
+  const answered = (id: number, settle: (caller: Waiting) => void): void => {
+    const caller = waiting.get(id)
     waiting.delete(id)
-    if (promise !== undefined) settle(promise)
+    if (caller !== undefined) settle(caller)
   }
 
   const end = (error: Error): void => {

@@ -5,11 +5,8 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { asDiskFull } from '../../../domain/outages.ts'
+import type { FileLock } from '../../files/file-lock.ts'
 import { StartError } from '../start-error.ts'
-
-export interface FolderLock {
-  release(): Promise<void>
-}
 
 const listen = (path: string): Promise<Server> =>
   new Promise((resolve, reject) => {
@@ -73,7 +70,7 @@ const listenInside = async (path: string, inUse: () => StartError): Promise<Serv
  * destroy each other's rows. The kernel releases the lock when the process dies in any way.
  * @throws StartError naming the folder and the process that holds it, or why the folder cannot be used.
  */
-export const lockFolder = (folder: string): Promise<FolderLock> =>
+export const lockFolder = (folder: string): Promise<FileLock> =>
   lock(folder).catch((error: unknown) => {
     if (error instanceof StartError) throw error
     const isFull = asDiskFull(error) !== undefined
@@ -84,7 +81,7 @@ export const lockFolder = (folder: string): Promise<FolderLock> =>
     )
   })
 
-const lock = async (folder: string): Promise<FolderLock> => {
+const lock = async (folder: string): Promise<FileLock> => {
   const ownerFile = join(folder, 'database.owner')
   const inUse = (): StartError => {
     let owner = 'another process'

@@ -6,12 +6,7 @@ const CHECKPOINT_AFTER_BYTES = 32 * 2 ** 20
 const CHECKPOINT_AFTER_MS = 60_000
 const VACUUM_ALL_AFTER_MS = 3_600_000
 
-export interface Maintenance {
-  /** Does what is due; `force` does everything now. Returns what it did. Must not be called inside a transaction. */
-  run(now: number, force?: boolean): Promise<{ checkpoints: number; vacuums: number }>
-}
-
-export const createMaintenance = (db: PGlite, startedAt: number): Maintenance => {
+export const createMaintenance = (db: PGlite, startedAt: number) => {
   let checkpointAt = startedAt
   let checkpointLsn: string | undefined
   let vacuumAllAt = startedAt
@@ -63,7 +58,8 @@ export const createMaintenance = (db: PGlite, startedAt: number): Maintenance =>
   }
 
   return {
-    run: async (now, force = false) => ({
+    /** Does what is due; `force` does everything now. Returns what it did. Must not be called inside a transaction. */
+    run: async (now: number, force = false) => ({
       vacuums: force || now - vacuumAllAt >= VACUUM_ALL_AFTER_MS ? await vacuumAll(now) : await vacuumNeediest(),
       checkpoints: await checkpoint(now, force),
     }),

@@ -6,15 +6,9 @@ import { ownerAdvice } from '../../files/folder-owner.ts'
 import { makeFolder } from '../../files/make-folder.ts'
 import { ignoreBrokenConnections, parseValue } from '../pool.ts'
 import { StartError } from '../start-error.ts'
-import { type DatabaseThread, startDatabaseThread, type ThreadEvents } from './database-thread.ts'
+import { startDatabaseThread, type ThreadEvents } from './database-thread.ts'
 import { lockFolder } from './folder-lock.ts'
 import { createDatabaseFolder, EMBEDDED_MAJOR } from './template.ts'
-
-export interface EmbeddedDatabase {
-  readonly pool: pg.Pool
-  readonly thread: DatabaseThread
-  close(): Promise<void>
-}
 
 /** Returns the error to show if the database may not read or write one of its files, with its owner; null for other errors. */
 export const asDenied = async (error: unknown, dataDir: string): Promise<StartError | null> => {
@@ -25,7 +19,7 @@ export const asDenied = async (error: unknown, dataDir: string): Promise<StartEr
 }
 
 /** Opens `dataDir`/database, creating it if necessary. Only one process can; others get a StartError. */
-export const openEmbedded = async (dataDir: string, events: ThreadEvents): Promise<EmbeddedDatabase> => {
+export const openEmbedded = async (dataDir: string, events: ThreadEvents) => {
   const folder = join(dataDir, 'database')
   const unusable = async (error: unknown): Promise<StartError> => {
     if (asDiskFull(error) !== undefined) {

@@ -42,6 +42,9 @@ import { keyFingerprints } from './0043-key-fingerprints.ts'
 import { reportedPlans } from './0044-reported-plans.ts'
 import { webhookBatches } from './0045-webhook-batches.ts'
 import { loginSessions } from './0046-login-sessions.ts'
+import { planEndings } from './0047-plan-endings.ts'
+import { sharedJobModels } from './0048-shared-job-models.ts'
+import { integrationNames } from './0049-integration-names.ts'
 
 /** Forward only, applied in this order. Never edit a published migration: add a new one. */
 export const MIGRATIONS = [
@@ -89,4 +92,7 @@ export const MIGRATIONS = [
   reportedPlans,
   webhookBatches,
   loginSessions,
+  planEndings,
+  sharedJobModels,
+  integrationNames,
 ] as const

@@ -27,7 +27,7 @@ const isChoice = ({ device_id, org_id }: Device, _: number, all: readonly Device
   org_id !== null || !all.some((other) => other.device_id === device_id && other.org_id !== null)
 
 /** Adds devices to a group. The server searches, so that only matches are loaded. */
-export const AddDevices = ({ group, onClose }: { readonly group: Group; readonly onClose: () => void }) => {
+export const AddDevices = ({ group }: { readonly group: Group }) => {
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState<readonly string[]>([])
   const q = useDeferredValue(text)
@@ -42,7 +42,6 @@ export const AddDevices = ({ group, onClose }: { readonly group: Group; readonly
       title={`Add devices to ${group.name}`}
       verb={`Add ${plural(chosen.length, 'device')}`}
       disabled={chosen.length === 0}
-      onClose={onClose}
       act={async () => {
         const body = { device_ids: [...chosen] }
         const result = await write(api.POST('/api/v1/device-groups/{group_id}/devices', { params, body }))

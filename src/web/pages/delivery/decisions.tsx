@@ -2,8 +2,8 @@ import { Link } from 'wouter'
 import { limitOf } from '../../../domain/policy.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Actions, Ago, Badge, type Tone } from '../../parts/cells.tsx'
-import { Empty, Loaded, Quiet } from '../../parts/layout.tsx'
-import { TablePanel } from '../../parts/list-page.tsx'
+import { Empty, Quiet } from '../../parts/layout.tsx'
+import { LoadedTable } from '../../parts/list-page.tsx'
 import { Strip } from '../../parts/strip.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { measure, plural } from '../../text/format.ts'
@@ -92,21 +92,18 @@ export const Decisions = ({ modelId }: { readonly modelId: string }) => {
     query: { limit: 100 },
   })
   return (
-    <Loaded query={query}>
-      {({ decisions, total }) => (
-        <TablePanel
-          title="Decisions"
-          aside={`${plural(total, 'decision')}; bars: the interval of the difference, red: its limit`}
-          columns={columns(modelId)}
-          rows={decisions}
-          rowKey="id"
-          empty={
-            <Empty title="No decisions yet" command="svc train start my-model --rounds 10">
-              The result of the next training round goes to the canary first:
-            </Empty>
-          }
-        />
-      )}
-    </Loaded>
+    <LoadedTable
+      title="Decisions"
+      aside={`${plural(query.data?.total ?? 0, 'decision')}; bars: the interval of the difference, red: its limit`}
+      query={query}
+      columns={columns(modelId)}
+      rows={({ decisions }) => decisions}
+      rowKey="id"
+      empty={
+        <Empty title="No decisions yet" command="svc train start my-model --rounds 10">
+          The result of the next training round goes to the canary first:
+        </Empty>
+      }
+    />
   )
 }

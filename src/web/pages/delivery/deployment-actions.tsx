@@ -1,32 +1,27 @@
-import { useState } from 'react'
 import { api, write } from '../../api/client.ts'
-import { Confirm, DialogButton, FormDialog } from '../../parts/dialog.tsx'
-import { NumberField } from '../../parts/form.tsx'
+import { ConfirmButton, DialogButton, FormDialog } from '../../parts/dialog.tsx'
+import { NumberField, useFields } from '../../parts/form.tsx'
 import { plural } from '../../text/format.ts'
 import type { Deployment } from './delivery-records.ts'
 
 const at = ({ deployment_id }: Deployment) => ({ params: { path: { deployment_id } } })
 
-const Promote = ({ deployment, onClose }: { readonly deployment: Deployment; readonly onClose: () => void }) => {
-  const [percentage, setPercentage] = useState(100)
+const Promote = ({ deployment }: { readonly deployment: Deployment }) => {
+  const [body, field] = useFields({ rollout_percentage: 100 })
   const { model_name, model_version, rollout_percentage, target_count, activated_count } = deployment
-  const after = Math.ceil((target_count * (Number.isNaN(percentage) ? 0 : percentage)) / 100)
-  const body = { rollout_percentage: percentage }
+  const after = Math.ceil((target_count * (body.rollout_percentage || 0)) / 100)
   return (
     <FormDialog
       title={`Promote ${model_name} ${model_version}?`}
       verb="Promote"
-      onClose={onClose}
       act={() => write(api.POST('/api/v1/deployments/{deployment_id}/promote', { ...at(deployment), body }))}
     >
       <NumberField
         label="Share of targets"
-        name="rollout_percentage"
         unit="%"
         min={rollout_percentage + 1}
         max={100}
-        value={percentage}
-        onChange={setPercentage}
+        {...field('rollout_percentage')}
       />
       <p>{`${plural(Math.max(0, after - activated_count), 'more device')} of ${target_count} will get it now.`}</p>
     </FormDialog>
@@ -40,27 +35,19 @@ export const DeploymentActions = ({ deployment }: { readonly deployment: Deploym
   return (
     <>
       {rollout_percentage < 100 && (
-        <DialogButton needs="models:write" dialog={(close) => <Promote deployment={deployment} onClose={close} />}>
+        <DialogButton needs="models:write" dialog={<Promote deployment={deployment} />}>
           Promote
         </DialogButton>
       )}
-      <DialogButton
-        needs="models:write"
-        tone="danger"
-        dialog={(close) => (
-          <Confirm
-            title={`Roll back ${name}?`}
-            verb="Roll back"
-            name={name}
-            onClose={close}
-            act={() => write(api.POST('/api/v1/deployments/{deployment_id}/rollback', { ...at(deployment), body: {} }))}
-          >
-            {`${plural(activated_count, 'device')} will return to the previous version with the next heartbeat.`}
-          </Confirm>
-        )}
+      <ConfirmButton
+        button={{ needs: 'models:write', tone: 'danger' }}
+        title={`Roll back ${name}?`}
+        verb="Roll back"
+        name={name}
+        act={() => write(api.POST('/api/v1/deployments/{deployment_id}/rollback', { ...at(deployment), body: {} }))}
       >
-        Roll back
-      </DialogButton>
+        {`${plural(activated_count, 'device')} will return to the previous version with the next heartbeat.`}
+      </ConfirmButton>
     </>
   )
 }

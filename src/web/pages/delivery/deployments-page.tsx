@@ -2,15 +2,12 @@ import { Link } from 'wouter'
 import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { Ago } from '../../parts/cells.tsx'
 import { Empty } from '../../parts/layout.tsx'
-import { ListPage, pageQuery } from '../../parts/list-page.tsx'
+import { ListPage, pageQuery, usePager } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { count, words } from '../../text/format.ts'
-import { usePageState } from '../../url/use-page-state.ts'
 import { PlanBadge } from './plan-badge.tsx'
 
 type Listed = ResponseOf<'/api/v1/deployments'>['deployments'][number]
-
-const DEFAULTS = { page: 1 }
 
 const COLUMNS: readonly Column<Listed>[] = [
   {
@@ -27,14 +24,13 @@ const COLUMNS: readonly Column<Listed>[] = [
 ]
 
 export const DeploymentsPage = () => {
-  const [{ page }, change] = usePageState(DEFAULTS)
+  const pager = usePager()
   return (
     <ListPage
+      {...pager}
       title="Deployments"
       noun="deployment"
-      query={useApi('/api/v1/deployments', { query: pageQuery(page) })}
-      page={page}
-      onPage={(next) => change({ page: next })}
+      query={useApi('/api/v1/deployments', { query: pageQuery(pager.page) })}
       columns={COLUMNS}
       rows={({ deployments }) => deployments}
       rowKey="deployment_id"

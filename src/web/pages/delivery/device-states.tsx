@@ -13,6 +13,7 @@ const STATES: Readonly<Record<string, readonly [tone: Tone, opacity: number]>> =
   assigned: ['idle', 1],
   waiting: ['idle', 0.5],
   failed: ['bad', 1],
+  withdrawn: ['idle', 0.25],
   no_longer_reached: ['idle', 0.25],
 }
 
@@ -31,18 +32,15 @@ const WITHOUT_DEVICES: Readonly<Record<string, string>> = {
 /** `isHindered`: the page's warnings say what may keep devices from getting the version. */
 export const withoutDevices = (status: string, isHindered = false): string =>
   WITHOUT_DEVICES[status] ??
-  (isHindered
-    ? 'Devices get the version with their next heartbeat, unless something under Attention prevents it.'
-    : 'Devices get the version with their next heartbeat.')
+  `No device gets the version now${isHindered ? ': Attention says what may prevent it' : ''}.`
 
-/** The number of devices in each state, as one bar. `none`: why there are none. */
-export const DeviceStates = ({
-  counts,
-  none,
-}: {
+interface DeviceStatesProps {
   readonly counts: Readonly<Record<string, number>>
   readonly none: string
-}) => {
+}
+
+/** The number of devices in each state, as one bar. `none`: why there are none. */
+export const DeviceStates = ({ counts, none }: DeviceStatesProps) => {
   const entries = Object.entries(STATES).flatMap(([state, [color, opacity]]) => {
     const devices = counts[state] ?? 0
     return devices > 0 ? [{ state, color, opacity, devices }] : []

@@ -31,16 +31,14 @@ const COLUMNS: readonly Column<ReachedDevice>[] = [
   { name: 'Reported', number: true, cell: ({ reported_at }) => <Ago time={reported_at} /> },
 ]
 
-/** The devices of a rollout or deployment, failed ones first. `none`: why there are none. */
-export const DeviceTable = ({
-  devices,
-  total,
-  none,
-}: {
+interface DeviceTableProps {
   readonly devices: readonly ReachedDevice[]
   readonly total: number
   readonly none: string
-}) => (
+}
+
+/** The devices of a rollout or deployment, failed ones first. `none`: why there are none. */
+export const DeviceTable = ({ devices, total, none }: DeviceTableProps) => (
   <TablePanel
     title="Devices"
     aside={devices.length < total ? `the first ${count(devices.length)} of ${count(total)}` : plural(total, 'device')}

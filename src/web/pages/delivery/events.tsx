@@ -1,5 +1,6 @@
 import { Panel, Quiet } from '../../parts/layout.tsx'
 import { Timeline } from '../../parts/timeline.tsx'
+import type { DeploymentEvent, RolloutEvent } from './delivery-records.ts'
 import { planTone } from './plan-badge.tsx'
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -22,17 +23,8 @@ const TITLES: Readonly<Record<string, string>> = {
 /** Events that carry a new percentage. */
 const CHANGES_PERCENTAGE: readonly string[] = ['advance', 'step', 'set_percentage', 'promote']
 
-interface PlanEvent {
-  readonly at: string
-  readonly event: string
-  readonly status: string
-  readonly percentage: number | null
-  readonly reason: string | null
-  readonly actor: string | null
-}
-
 /** The history of a rollout or deployment, newest first. */
-export const Events = ({ events }: { readonly events: readonly PlanEvent[] }) => (
+export const Events = ({ events }: { readonly events: readonly (RolloutEvent | DeploymentEvent)[] }) => (
   <Panel title="History">
     <Timeline
       moments={events

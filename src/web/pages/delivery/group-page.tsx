@@ -4,43 +4,32 @@ import { api, write } from '../../api/client.ts'
 import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { Ago, Badge, Id } from '../../parts/cells.tsx'
 import { DetailPage } from '../../parts/detail-page.tsx'
-import { Confirm, DialogButton } from '../../parts/dialog.tsx'
-import { Empty, Facts, Filters, Loaded, Panel } from '../../parts/layout.tsx'
-import { Pager, pageQuery, TablePanel } from '../../parts/list-page.tsx'
+import { ConfirmButton, DialogButton } from '../../parts/dialog.tsx'
+import { Empty, Facts, Filters, Panel } from '../../parts/layout.tsx'
+import { LoadedTable, Pager, pageQuery, usePager } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { plural } from '../../text/format.ts'
 import { deviceHref } from '../../url/hrefs.ts'
-import { usePageState } from '../../url/use-page-state.ts'
 import { AddDevices } from './add-devices.tsx'
 import type { Group } from './delivery-records.ts'
 
 type Member = ResponseOf<'/api/v1/device-groups/{group_id}/devices'>['devices'][number]
 
-const DEFAULTS = { page: 1 }
-
 const at = ({ id }: Group) => ({ params: { path: { group_id: id } } })
 
 const Remove = ({ group, member }: { readonly group: Group; readonly member: Member }) => (
-  <DialogButton
-    needs="devices:write"
-    aria-label={`Remove ${member.device_identifier}`}
-    dialog={(close) => (
-      <Confirm
-        title={`Remove ${member.device_identifier} from ${group.name}?`}
-        verb="Remove"
-        onClose={close}
-        act={() => {
-          const body = { device_ids: [member.device_identifier] }
-          return write(api.DELETE('/api/v1/device-groups/{group_id}/devices', { ...at(group), body }))
-        }}
-      >
-        The device stays registered. With its next heartbeat, it loses the versions that it received through rollouts to
-        this group.
-      </Confirm>
-    )}
+  <ConfirmButton
+    button={{ needs: 'devices:write', 'aria-label': `Remove ${member.device_identifier}` }}
+    title={`Remove ${member.device_identifier} from ${group.name}?`}
+    verb="Remove"
+    act={() => {
+      const body = { device_ids: [member.device_identifier] }
+      return write(api.DELETE('/api/v1/device-groups/{group_id}/devices', { ...at(group), body }))
+    }}
   >
-    Remove
-  </DialogButton>
+    The device stays registered. With its next heartbeat, it loses the versions that it received through rollouts to
+    this group.
+  </ConfirmButton>
 )
 
 const columns = (group: Group): readonly Column<Member>[] => [
@@ -56,32 +45,30 @@ const columns = (group: Group): readonly Column<Member>[] => [
 ]
 
 const Members = ({ group }: { readonly group: Group }) => {
-  const [{ page }, change] = usePageState(DEFAULTS)
+  const pager = usePager()
   const query = useApi('/api/v1/device-groups/{group_id}/devices', {
     path: { group_id: group.id },
-    query: pageQuery(page),
+    query: pageQuery(pager.page),
   })
+  const total = query.data?.total ?? 0
   return (
     <>
       <Filters>
-        <Pager page={page} total={query.data?.total ?? 0} onPage={(next) => change({ page: next })} />
+        <Pager {...pager} total={total} />
       </Filters>
-      <Loaded query={query}>
-        {({ devices, total }) => (
-          <TablePanel
-            title="Members"
-            aside={plural(total, 'device')}
-            columns={columns(group)}
-            rows={devices}
-            rowKey="id"
-            empty={
-              <Empty title="No device is in this group" command={`svc groups add ${shellWord(group.name)} pixel-7`}>
-                Add devices here, or with:
-              </Empty>
-            }
-          />
-        )}
-      </Loaded>
+      <LoadedTable
+        title="Members"
+        aside={plural(total, 'device')}
+        query={query}
+        columns={columns(group)}
+        rows={({ devices }) => devices}
+        rowKey="id"
+        empty={
+          <Empty title="No device is in this group" command={`svc groups add ${shellWord(group.name)} pixel-7`}>
+            Add devices here, or with:
+          </Empty>
+        }
+      />
     </>
   )
 }
@@ -90,32 +77,18 @@ const Actions = ({ group }: { readonly group: Group }) => {
   const [, navigate] = useLocation()
   return (
     <>
-      <DialogButton
-        needs="devices:write"
-        tone="primary"
-        dialog={(close) => <AddDevices group={group} onClose={close} />}
-      >
+      <DialogButton needs="devices:write" tone="primary" dialog={<AddDevices group={group} />}>
         Add devices
       </DialogButton>
-      <DialogButton
-        needs="devices:write"
-        tone="danger"
-        dialog={(close) => (
-          <Confirm
-            title={`Delete ${group.name}?`}
-            verb="Delete"
-            name={group.name}
-            onClose={close}
-            act={() =>
-              write(api.DELETE('/api/v1/device-groups/{group_id}', at(group)), () => navigate('/delivery/groups'))
-            }
-          >
-            {`Its ${plural(group.device_count, 'device')} will stay registered. Rollouts and policies that target the group no longer reach any device through it.`}
-          </Confirm>
-        )}
+      <ConfirmButton
+        button={{ needs: 'devices:write', tone: 'danger' }}
+        title={`Delete ${group.name}?`}
+        verb="Delete"
+        name={group.name}
+        act={() => write(api.DELETE('/api/v1/device-groups/{group_id}', at(group)), () => navigate('/delivery/groups'))}
       >
-        Delete
-      </DialogButton>
+        {`Its ${plural(group.device_count, 'device')} will stay registered. Rollouts and policies that target the group no longer reach any device through it.`}
+      </ConfirmButton>
     </>
   )
 }

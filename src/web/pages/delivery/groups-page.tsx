@@ -1,11 +1,10 @@
-import { useState } from 'react'
 import { Link } from 'wouter'
 import { api, write } from '../../api/client.ts'
-import { useSession } from '../../api/session.ts'
+import { useOwnOrg } from '../../api/session.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Ago } from '../../parts/cells.tsx'
 import { DialogButton, FormDialog } from '../../parts/dialog.tsx'
-import { TextField } from '../../parts/form.tsx'
+import { TextField, useFields } from '../../parts/form.tsx'
 import { Empty } from '../../parts/layout.tsx'
 import { ListPage, pageQuery } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
@@ -25,33 +24,24 @@ const COLUMNS: readonly Column<Group>[] = [
   { name: 'Created', number: true, cell: ({ created_at }) => <Ago time={created_at} /> },
 ]
 
-const CreateGroup = ({ org, onClose }: { readonly org: string; readonly onClose: () => void }) => {
-  const [name, setName] = useState('')
-  const [description, setDescription] = useState('')
+const CreateGroup = ({ org }: { readonly org: string }) => {
+  const [values, field] = useFields({ name: '', description: '' })
   return (
     <FormDialog
       title="Create a group"
       verb="Create"
-      onClose={onClose}
-      act={() => write(api.POST('/api/v1/device-groups', { body: { org_id: org, name, description } }))}
+      act={() => write(api.POST('/api/v1/device-groups', { body: { org_id: org, ...values } }))}
     >
-      <TextField label="Name" name="name" required maxLength={255} value={name} onChange={setName} />
-      <TextField
-        label="Description"
-        name="description"
-        maxLength={1000}
-        value={description}
-        onChange={setDescription}
-      />
+      <TextField label="Name" required maxLength={255} {...field('name')} />
+      <TextField label="Description" maxLength={1000} {...field('description')} />
     </FormDialog>
   )
 }
 
 /** Named sets of devices that rollouts, deployments, and policies can target. */
 export const GroupsPage = () => {
-  const session = useSession()
   const [state, change] = usePageState(DEFAULTS)
-  const own = session.data?.org_id ?? null
+  const own = useOwnOrg()
   const org = own ?? state.org
   return (
     <ListPage
@@ -63,11 +53,7 @@ export const GroupsPage = () => {
         { enabled: org !== '' },
       )}
       actions={
-        <DialogButton
-          needs="devices:write"
-          tone="primary"
-          dialog={(close) => <CreateGroup org={org} onClose={close} />}
-        >
+        <DialogButton needs="devices:write" tone="primary" dialog={<CreateGroup org={org} />}>
           Create group
         </DialogButton>
       }

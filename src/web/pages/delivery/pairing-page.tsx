@@ -10,7 +10,7 @@ import { Button, PageHeader, Panel, Problem, Quiet } from '../../parts/layout.ts
 import { Meter } from '../../parts/meter.tsx'
 import { ModelsNote } from '../../parts/models-note.tsx'
 import { QrCode } from '../../parts/qr-code.tsx'
-import { useAction } from '../../parts/use-action.ts'
+import { onSubmit, useAction } from '../../parts/use-action.ts'
 import { duration } from '../../text/format.ts'
 import { deviceHref } from '../../url/hrefs.ts'
 import styles from './delivery.module.css'
@@ -89,7 +89,7 @@ const Shown = ({ made, again }: { readonly made: Made; readonly again: () => voi
           )}
           <p>
             {!isOpen && pairing?.device_id != null && (
-              <Link href={deviceHref(pairing.device_id)}>The device’s page</Link>
+              <Link href={deviceHref(pairing.device_id, pairing.org_id)}>The device’s page</Link>
             )}{' '}
             <Button onClick={again}>Create another code</Button>
           </p>
@@ -102,15 +102,17 @@ const Shown = ({ made, again }: { readonly made: Made; readonly again: () => voi
 /** Adds one device, by a code shown on this screen. */
 export const PairingPage = () => {
   const choicesOfModels = useNamedModels()
-  const names = choicesOfModels.models.map(({ id, name }) => name ?? id)
   const [model, setModel] = useState('')
-  const [platform, setPlatform] = useState('')
+  const [platform, setPlatform] = useState<(typeof PLATFORMS)[number] | ''>('')
   const [made, setMade] = useState<Made | null>(null)
   const { busy, error, run } = useAction()
   const create = async (): Promise<void> => {
+    const orgId = choicesOfModels.models.find(({ id }) => id === model)?.org_id ?? null
     const body = {
       ...(model !== '' && { model_name: model }),
-      ...(platform !== '' && { platform: platform as (typeof PLATFORMS)[number] }),
+      // The device must be of the model's organization.
+      ...(orgId !== null && { org_id: orgId }),
+      ...(platform !== '' && { platform }),
     }
     const { pairing_id, code } = await write(api.POST('/api/v1/pairings', { body }))
     setMade({ id: pairing_id, code })
@@ -122,12 +124,7 @@ export const PairingPage = () => {
         <Shown key={made.id} made={made} again={() => setMade(null)} />
       ) : (
         <Panel title="Pair a device">
-          <form
-            onSubmit={(event) => {
-              event.preventDefault()
-              run(create)
-            }}
-          >
+          <form onSubmit={onSubmit(() => run(create))}>
             <Fields>
               <p>
                 A code registers one device without a key and can send it a model at once. It expires after five
@@ -137,7 +134,7 @@ export const PairingPage = () => {
                 <SelectField
                   label="Model to send"
                   value={model}
-                  options={[['', 'No model'], ...names.map((name) => [name, name] as const)]}
+                  options={[['', 'No model'], ...choicesOfModels.options]}
                   onChange={setModel}
                 />
                 <SelectField

@@ -9,11 +9,13 @@ import { ModelsNote } from '../../parts/models-note.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { duration, percent, points } from '../../text/format.ts'
 import { policyHref } from '../../url/hrefs.ts'
+import { warningsOf } from './delivery-records.ts'
 
 type Listed = ResponseOf<'/api/v1/policies'>['policies'][number]
 
-export const PolicyBadge = ({ enabled, warnings }: Pick<Listed, 'enabled' | 'warnings'>) => {
-  if (enabled && warnings.length > 0) return <Badge state="enabled, with a warning" tone="warn" />
+export const PolicyBadge = (policy: Pick<Listed, 'enabled' | 'warnings'>) => {
+  const { enabled } = policy
+  if (enabled && warningsOf(policy).length > 0) return <Badge state="enabled, with a warning" tone="warn" />
   return <Badge state={enabled ? 'enabled' : 'disabled'} tone={enabled ? 'good' : 'idle'} />
 }
 
@@ -33,15 +35,15 @@ const COLUMNS: readonly Column<Listed>[] = [
 const SetForModel = () => {
   const [, navigate] = useLocation()
   const choices = useNamedModels()
-  const { models } = choices
-  if (models.length === 0) return <ModelsNote choices={choices} />
+  const { options } = choices
+  if (options.length === 0) return <ModelsNote choices={choices} />
   return (
     <>
       <ModelsNote choices={choices} />
       <Choice
         label="Set a policy for a model"
         value=""
-        options={[['', 'Set a policy for…'], ...models.map(({ id, name }) => [id, name ?? id] as const)]}
+        options={[['', 'Set a policy for…'], ...options]}
         onChange={(id) => id !== '' && navigate(policyHref(id))}
       />
     </>

@@ -3,9 +3,9 @@ import { useDeviceCount, useGroupOptions } from '../../api/choices.ts'
 import { api, isNotFound, queries, write } from '../../api/client.ts'
 import { read } from '../../api/use-api.ts'
 import { FormDialog } from '../../parts/dialog.tsx'
-import { CheckField, FieldRow, NumberField, Outcome, SelectField } from '../../parts/form.tsx'
+import { CheckField, FieldRow, NumberField, Outcome, SelectField, useFields } from '../../parts/form.tsx'
 import { plural } from '../../text/format.ts'
-import type { Policy } from './delivery-records.ts'
+import { type Policy, warningsOf } from './delivery-records.ts'
 
 const STANDARD = {
   enabled: true,
@@ -40,20 +40,16 @@ const requireUnchanged = async (modelId: string, before: Policy | undefined): Pr
   )
 }
 
-export const PolicyForm = ({
-  modelId,
-  orgId,
-  policy,
-  onClose,
-}: {
+interface PolicyFormProps {
   readonly modelId: string
   /** The model's organization. */
   readonly orgId: string | null
   readonly policy: Policy | undefined
-  readonly onClose: () => void
-}) => {
+}
+
+export const PolicyForm = ({ modelId, orgId, policy }: PolicyFormProps) => {
   const [before] = useState(policy)
-  const [requested, setRequested] = useState(() => {
+  const [requested, field] = useFields(() => {
     if (policy === undefined) return STANDARD
     const { model_id, org_id, canary_group_id, created_at, updated_at, warnings, ...settings } = policy
     return settings
@@ -61,32 +57,25 @@ export const PolicyForm = ({
   const [group, setGroup] = useState(policy?.canary_group_id ?? '')
   const options = useGroupOptions(orgId)
   const isListed = options.some(([id]) => id === group)
-  const current = [group, before?.warnings.length ? 'Deleted group' : 'Current group'] as const
-  const deviceCount = useDeviceCount([], orgId)
-  const change = (changed: Partial<typeof requested>): void => setRequested({ ...requested, ...changed })
-  const number = (name: Exclude<keyof typeof STANDARD, 'enabled'>) => ({
-    name,
-    value: requested[name],
-    onChange: (value: number) => change({ [name]: value }),
-  })
+  const isDeleted = before !== undefined && warningsOf(before).length > 0
+  const current = [group, isDeleted ? 'Deleted group' : 'Current group'] as const
+  const deviceCount = useDeviceCount(group === '' ? [] : [group], orgId)
   const share = (name: 'max_accuracy_drop' | 'max_loss_increase') => ({
     name,
-    unit: '%',
     min: 0,
     max: 100,
     step: 'any',
     value: toPercent(requested[name]),
-    onChange: (value: number) => change({ [name]: value / 100 }),
+    onChange: (value: number) => field(name).onChange(value / 100),
   })
   const canary = deviceCount === null ? Number.NaN : Math.round((deviceCount * requested.canary_percentage) / 100)
   const some = Number.isNaN(canary) ? 'some of the devices' : `about ${plural(canary, 'device')}`
-  const first = group === '' ? some : 'the canary group'
+  const first = group === '' ? some : `${some} of the canary group`
   const params = { path: { model_id: modelId } }
   return (
     <FormDialog
       title={policy === undefined ? 'Set a policy' : 'Change the policy'}
       verb="Save"
-      onClose={onClose}
       act={async () => {
         await requireUnchanged(modelId, before)
         const body = { ...requested, ...(group !== '' && { canary_group: group }) }
@@ -96,7 +85,7 @@ export const PolicyForm = ({
       <CheckField
         label="Enabled: act on training results"
         checked={requested.enabled}
-        onChange={(enabled) => change({ enabled })}
+        onChange={field('enabled').onChange}
       />
       <SelectField
         label="Canary group"
@@ -110,18 +99,18 @@ export const PolicyForm = ({
           unit="% of devices"
           min={1}
           max={group === '' ? 99 : 100}
-          {...number('canary_percentage')}
+          {...field('canary_percentage')}
         />
-        <NumberField label="Observe for" unit="min" min={0.01} step="any" {...number('observe_minutes')} />
-        <NumberField label="Devices on each side" min={2} {...number('min_reports')} />
+        <NumberField label="Observe for" unit="min" min={0.01} step="any" {...field('observe_minutes')} />
+        <NumberField label="Devices on each side" min={2} {...field('min_reports')} />
       </FieldRow>
       <FieldRow>
-        <NumberField label="Max accuracy drop" {...share('max_accuracy_drop')} unit="percentage points" />
-        <NumberField label="Max loss increase" {...share('max_loss_increase')} />
+        <NumberField label="Max accuracy drop" unit="percentage points" {...share('max_accuracy_drop')} />
+        <NumberField label="Max loss increase" unit="%" {...share('max_loss_increase')} />
       </FieldRow>
       <FieldRow>
-        <NumberField label="Step" unit="%" min={1} max={100} {...number('increment_step')} />
-        <NumberField label="Every" unit="min" min={0.01} step="any" {...number('step_interval_minutes')} />
+        <NumberField label="Step" unit="%" min={1} max={100} {...field('increment_step')} />
+        <NumberField label="Every" unit="min" min={0.01} step="any" {...field('step_interval_minutes')} />
       </FieldRow>
       <Outcome>
         {requested.enabled

@@ -2,11 +2,11 @@ import { goalOf } from '../../../domain/metric-goal.ts'
 import { api, isNotFound, write } from '../../api/client.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Ago } from '../../parts/cells.tsx'
-import { Confirm, DialogButton } from '../../parts/dialog.tsx'
+import { ConfirmButton, DialogButton } from '../../parts/dialog.tsx'
 import { Aside, Empty, Facts, Loaded, PageHeader, Panel, useLastError, Warnings } from '../../parts/layout.tsx'
 import { duration, measure, percent, plural, points } from '../../text/format.ts'
 import { Decisions } from './decisions.tsx'
-import type { Policy } from './delivery-records.ts'
+import { type Policy, warningsOf } from './delivery-records.ts'
 import { PolicyBadge } from './policies-page.tsx'
 import { PolicyForm } from './policy-form.tsx'
 
@@ -71,30 +71,20 @@ export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
             tone="primary"
             // The form starts with the policy's settings, and compares the policy when it is saved.
             disabled={policy === undefined && !isNotFound(error)}
-            dialog={(close) => (
-              <PolicyForm modelId={modelId} orgId={model.data?.org_id ?? null} policy={policy} onClose={close} />
-            )}
+            dialog={<PolicyForm modelId={modelId} orgId={model.data?.org_id ?? null} policy={policy} />}
           >
             {policy === undefined ? 'Set a policy' : 'Change'}
           </DialogButton>
           {policy && (
-            <DialogButton
-              needs="models:write"
-              tone="danger"
-              dialog={(close) => (
-                <Confirm
-                  title={`Delete the policy for ${name}?`}
-                  verb="Delete"
-                  name={name}
-                  onClose={close}
-                  act={() => write(api.DELETE('/api/v1/models/{model_id}/policy', { params }))}
-                >
-                  Its decisions are deleted too. A canary in progress stays as it is: no device changes its version.
-                </Confirm>
-              )}
+            <ConfirmButton
+              button={{ needs: 'models:write', tone: 'danger' }}
+              title={`Delete the policy for ${name}?`}
+              verb="Delete"
+              name={name}
+              act={() => write(api.DELETE('/api/v1/models/{model_id}/policy', { params }))}
             >
-              Delete
-            </DialogButton>
+              Its decisions are deleted too. A canary in progress stays as it is: no device changes its version.
+            </ConfirmButton>
           )}
         </Aside>
       </PageHeader>
@@ -108,9 +98,9 @@ export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
         <Loaded query={query}>
           {(loaded) => (
             <>
-              {loaded.warnings.length > 0 && (
+              {warningsOf(loaded).length > 0 && (
                 <Panel title="Attention">
-                  <Warnings texts={loaded.warnings} />
+                  <Warnings texts={warningsOf(loaded)} />
                 </Panel>
               )}
               <Settings policy={loaded} />

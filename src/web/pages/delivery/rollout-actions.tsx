@@ -2,8 +2,8 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useDryRun } from '../../api/choices.ts'
 import { api, write } from '../../api/client.ts'
-import { Confirm, DialogButton } from '../../parts/dialog.tsx'
-import { plural } from '../../text/format.ts'
+import { ConfirmButton } from '../../parts/dialog.tsx'
+import { capital, plural } from '../../text/format.ts'
 import type { Rollout } from './delivery-records.ts'
 
 type Action = 'start' | 'pause' | 'resume' | 'advance' | 'rollback'
@@ -16,13 +16,7 @@ const ALLOWED: Readonly<Record<Rollout['status'], readonly Action[]>> = {
   rolled_back: [],
 }
 
-const VERB: Readonly<Record<Action, string>> = {
-  start: 'Start',
-  pause: 'Pause',
-  resume: 'Resume',
-  advance: 'Advance',
-  rollback: 'Roll back',
-}
+const verbOf = (action: Action): string => (action === 'rollback' ? 'Roll back' : capital(action))
 
 const act = (action: Action, { model_id, rollout_id }: Rollout): Promise<unknown> => {
   const params = { params: { path: { model_id, rollout_id } } }
@@ -35,15 +29,8 @@ const act = (action: Action, { model_id, rollout_id }: Rollout): Promise<unknown
 const nextOf = ({ percentage, increment_step, target_percentage }: Rollout): number =>
   Math.min(target_percentage, percentage + increment_step)
 
-const Consequence = ({
-  action,
-  rollout,
-  devices,
-}: {
-  action: Action
-  rollout: Rollout
-  devices: number
-}): ReactNode => {
+const Consequence = (props: { action: Action; rollout: Rollout; devices: number }): ReactNode => {
+  const { action, rollout, devices } = props
   const next = nextOf(rollout)
   const percentage = action === 'advance' ? next : rollout.percentage
   const preview = useDryRun(rollout.model_id, {
@@ -76,24 +63,19 @@ export const RolloutActions = ({ rollout, devices }: { readonly rollout: Rollout
   return ALLOWED[rollout.status]
     .filter((action) => action !== 'advance' || !isDone)
     .map((action) => (
-      <DialogButton
-        needs="models:write"
+      <ConfirmButton
         key={action}
-        tone={action === 'rollback' ? 'danger' : action === 'start' || action === 'resume' ? 'primary' : undefined}
-        dialog={(close) => (
-          <Confirm
-            title={`${VERB[action]} ${name}?`}
-            verb={VERB[action]}
-            tone={action === 'rollback' ? 'danger' : 'primary'}
-            {...(action === 'rollback' && { name })}
-            act={() => act(action, rollout)}
-            onClose={close}
-          >
-            <Consequence action={action} rollout={rollout} devices={devices} />
-          </Confirm>
-        )}
+        button={{
+          needs: 'models:write',
+          tone: action === 'rollback' ? 'danger' : action === 'start' || action === 'resume' ? 'primary' : undefined,
+        }}
+        title={`${verbOf(action)} ${name}?`}
+        verb={verbOf(action)}
+        tone={action === 'rollback' ? 'danger' : 'primary'}
+        {...(action === 'rollback' && { name })}
+        act={() => act(action, rollout)}
       >
-        {VERB[action]}
-      </DialogButton>
+        <Consequence action={action} rollout={rollout} devices={devices} />
+      </ConfirmButton>
     ))
 }

@@ -5,9 +5,12 @@ import { duration, percent, plural } from '../../text/format.ts'
 import styles from './delivery.module.css'
 import type { Rollout } from './delivery-records.ts'
 
-const summaryOf = ({ reports, failed, min_reports, max_failure_share }: Rollout['health']): readonly [Tone, string] => {
+const summaryOf = ({ status, health }: Rollout): readonly [Tone, string] => {
+  const { reports, failed, min_reports, max_failure_share } = health
   if (reports < min_reports) {
-    return ['idle', `${plural(reports, 'report')} of the ${min_reports} needed before failures count`]
+    const isOver = status === 'completed' || status === 'rolled_back'
+    const what = isOver ? `, ${failed} failed` : ` of the ${min_reports} needed before failures count`
+    return ['idle', `${plural(reports, 'report')}${what}`]
   }
   const share = failed / reports
   const label = `${percent(share)} failed: ${failed} of ${plural(reports, 'report')}`
@@ -31,7 +34,7 @@ export const Health = ({ rollout }: { readonly rollout: Rollout }) => {
   const share = health.reports === 0 ? 0 : health.failed / health.reports
   // The bar ends at twice the limit, or at the share if that is larger.
   const scale = Math.max(share, 2 * health.max_failure_share)
-  const [tone, text] = summaryOf(health)
+  const [tone, text] = summaryOf(rollout)
   // Devices still report on a completed rollout.
   const until = status === 'rolled_back' && ended_at !== null ? Date.parse(ended_at) : now.getTime()
   const effect = effectOf(rollout)

@@ -4,7 +4,9 @@ import { useApi } from '../../api/use-api.ts'
 import { Ago, Id } from '../../parts/cells.tsx'
 import { DetailPage } from '../../parts/detail-page.tsx'
 import { Columns, Facts, Loaded, Panel, Quiet, useLastError, Warnings } from '../../parts/layout.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { TablePanel } from '../../parts/list-page.tsx'
+import type { Column } from '../../parts/table.tsx'
+import { WarningText } from '../../parts/warning-text.tsx'
 import { count, duration } from '../../text/format.ts'
 import { modelHref } from '../../url/hrefs.ts'
 import styles from './delivery.module.css'
@@ -16,7 +18,6 @@ import { PlanBadge } from './plan-badge.tsx'
 import { RolloutActions } from './rollout-actions.tsx'
 import { Health } from './rollout-health.tsx'
 import { Headline, StageTrack } from './rollout-stages.tsx'
-import { WarningText } from './rollout-warnings.tsx'
 import { isCanary, stagesOf } from './stages.ts'
 
 const MAX_DEVICES = 500
@@ -98,7 +99,11 @@ const Body = ({ rollout }: { readonly rollout: Rollout }) => {
   const decidedBy = useDecisionDeadline(rollout)
   const events = history.data?.events ?? []
   const stages = stagesOf(rollout, events)
-  const none = withoutDevices(rollout.status, rollout.warnings.length > 0)
+  // Until the devices are known, only reports are.
+  const none =
+    devices.data === undefined
+      ? 'No device has reported on it.'
+      : withoutDevices(rollout.status, rollout.warnings.length > 0)
   return (
     <>
       {rollout.warnings.length > 0 && (
@@ -124,14 +129,13 @@ const Body = ({ rollout }: { readonly rollout: Rollout }) => {
         />
       </Columns>
       {rollout.failures.length > 0 && (
-        <Panel title="Why devices failed" flush>
-          <Table
-            label="Reasons for failure"
-            columns={REASONS}
-            rows={rollout.failures}
-            rowKey={({ reason }) => reason ?? ''}
-          />
-        </Panel>
+        <TablePanel
+          title="Why devices failed"
+          label="Reasons for failure"
+          columns={REASONS}
+          rows={rollout.failures}
+          rowKey={({ reason }) => reason ?? ''}
+        />
       )}
       <Loaded query={devices}>{(data) => <DeviceTable devices={data.devices} total={data.total} none={none} />}</Loaded>
       <Events events={events} />

@@ -28,17 +28,15 @@ const When = ({ stage: { state, at } }: { readonly stage: Stage }) => {
 const failureShare = ({ health: { failed, reports } }: Rollout): string =>
   reports === 0 ? 'no reports yet' : `${percent(failed / reports)} now, ${plural(reports, 'report')}`
 
-/** One sentence: the current state, the next step and its time, and what would stop it. */
-export const Headline = ({
-  rollout,
-  next,
-  decidedBy,
-}: {
+interface HeadlineProps {
   readonly rollout: Rollout
   readonly next: Stage | undefined
   /** When its policy decides on it at the latest, if that is known. */
   readonly decidedBy: Date | null
-}) => {
+}
+
+/** One sentence: the current state, the next step and its time, and what would stop it. */
+export const Headline = ({ rollout, next, decidedBy }: HeadlineProps) => {
   const now = useNow(1000)
   const { status, percentage, target_percentage, health, reason, next_step_at } = rollout
   const limit = percent(health.max_failure_share, 0)

@@ -1,20 +1,17 @@
 import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
 import { Ago } from '../../parts/cells.tsx'
-import { Choice, choices } from '../../parts/form.tsx'
+import { choices } from '../../parts/form.tsx'
 import { Empty, Quiet } from '../../parts/layout.tsx'
-import { ListPage, pageQuery } from '../../parts/list-page.tsx'
+import { createListState, ListPage } from '../../parts/list-page.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import type { Column } from '../../parts/table.tsx'
-import { usePageState } from '../../url/use-page-state.ts'
 import type { ListedRollout } from './delivery-records.ts'
 import { PlanBadge, planTone } from './plan-badge.tsx'
 import { isCanary } from './stages.ts'
 
-const DEFAULTS = { status: '', page: 1 }
-
-const STATUSES = choices('Any status', ['active', 'paused', 'pending', 'completed', 'rolled_back'])
-const WORDS = { status: STATUSES }
+const STATUSES = ['active', 'paused', 'pending', 'completed', 'rolled_back'] as const
+const useListState = createListState('status', choices('Any status', STATUSES))
 
 const COLUMNS: readonly Column<ListedRollout>[] = [
   {
@@ -56,29 +53,19 @@ const COLUMNS: readonly Column<ListedRollout>[] = [
 ]
 
 export const RolloutsPage = () => {
-  const [{ status, page }, change] = usePageState(DEFAULTS, WORDS)
-  const query = { ...pageQuery(page), status: status as ListedRollout['status'] }
+  const { query, list, isFiltered } = useListState()
   return (
     <ListPage
+      {...list}
       title="Rollouts"
       noun="rollout"
       query={useApi('/api/v1/rollouts', { query })}
-      filters={
-        <Choice
-          label="Status"
-          value={status}
-          options={STATUSES}
-          onChange={(value) => change({ status: value, page: 1 })}
-        />
-      }
-      page={page}
-      onPage={(next) => change({ page: next })}
       columns={COLUMNS}
       rows={({ rollouts }) => rollouts}
       rowKey="rollout_id"
       empty={
         <Empty
-          title={status === '' ? 'No rollouts yet' : 'No rollout has this status'}
+          title={isFiltered ? 'No rollout has this status' : 'No rollouts yet'}
           command="svc deploy my-model --rollout 10"
         >
           A rollout brings a version to a growing share of the fleet while it stays healthy. Start one from a model’s

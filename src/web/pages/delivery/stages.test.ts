@@ -22,6 +22,7 @@ const rollout = (fields: Partial<Rollout>): Rollout => ({
   created_at: at(0),
   started_at: at(0),
   ended_at: null,
+  ended_by: null,
   updated_at: at(120),
   model_name: 'm',
   reports: { downloading: 0, verifying: 0, ready: 0, active: 0, failed: 0 },

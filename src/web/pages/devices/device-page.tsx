@@ -111,10 +111,7 @@ const Namesakes = ({ deviceId }: { readonly deviceId: string }) => {
 /** A device: its properties, last report, assignments, and participation in the latest rounds. */
 export const DevicePage = ({ deviceId }: { readonly deviceId: string }) => {
   const [{ org }] = usePageState(DEFAULTS)
-  const query = useApi('/api/v1/devices/{device_id}', {
-    path: { device_id: deviceId },
-    query: { org_id: org },
-  })
+  const query = useApi('/api/v1/devices/{device_id}', { path: { device_id: deviceId }, query: { org_id: org } })
   const error = useLastError(query)
   const isAmbiguous = error instanceof ApiError && error.status === 409
   return (

@@ -33,10 +33,7 @@ const COLUMNS: readonly Column<Device>[] = [
     sort: 'device_id',
     cell: ({ device_id, org_id }) => <Link href={deviceHref(device_id, org_id)}>{device_id}</Link>,
   },
-  {
-    name: 'Status',
-    cell: ({ status }) => <Badge state={status === 'active' ? 'active' : 'inactive'} />,
-  },
+  { name: 'Status', cell: ({ status }) => <Badge state={status === 'active' ? 'active' : 'inactive'} /> },
   { name: 'Platform', cell: ({ platform }) => platform },
   { name: 'Organization', cell: ({ org_id }) => org_id ?? <Quiet>none</Quiet> },
   { name: 'Trains', cell: ({ trains }) => (trains ? 'yes' : 'no') },

@@ -1,6 +1,6 @@
 import { Badge } from '../../parts/cells.tsx'
-import { Panel } from '../../parts/layout.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { TablePanel } from '../../parts/list-page.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { measure, percent } from '../../text/format.ts'
 import type { Analytics, Comparison } from './experiment-records.ts'
 
@@ -22,12 +22,11 @@ const columnsFor = (level: number): readonly Column<Comparison>[] => [
 
 /** Compares every variant with the first one. */
 export const ComparisonsTable = ({ analytics }: { readonly analytics: Analytics }) => (
-  <Panel title="Comparisons" aside={`of ${analytics.primary_metric}, with Welch’s t-test`} flush>
-    <Table
-      label="Comparisons"
-      columns={columnsFor(analytics.confidence_level)}
-      rows={analytics.comparisons}
-      rowKey={({ variant }) => variant}
-    />
-  </Panel>
+  <TablePanel
+    title="Comparisons"
+    aside={`of ${analytics.primary_metric}, with Welch’s t-test`}
+    columns={columnsFor(analytics.confidence_level)}
+    rows={analytics.comparisons}
+    rowKey="variant"
+  />
 )

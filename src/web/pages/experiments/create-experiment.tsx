@@ -3,7 +3,7 @@ import { useLocation } from 'wouter'
 import { useDeviceCount, useGroupOptions, useNamedModels } from '../../api/choices.ts'
 import { api, write } from '../../api/client.ts'
 import { FormDialog } from '../../parts/dialog.tsx'
-import { FieldRow, NumberField, Outcome, SelectField, TextField } from '../../parts/form.tsx'
+import { FieldRow, NumberField, Outcome, SelectField, TextField, useFields } from '../../parts/form.tsx'
 import { Button } from '../../parts/layout.tsx'
 import { ModelsNote } from '../../parts/models-note.tsx'
 import { count, plural } from '../../text/format.ts'
@@ -17,57 +17,35 @@ interface Variant {
 }
 
 const MAX_VARIANTS = 20
+const NEW = { name: '', model: '', version: '', share: 0 }
 const FIRST = [
-  { name: 'control', model: '', version: '', share: 50 },
-  { name: 'treatment', model: '', version: '', share: 50 },
-] as const
+  { ...NEW, name: 'control', share: 50 },
+  { ...NEW, name: 'treatment', share: 50 },
+]
 
-const VariantFields = ({
-  variant,
-  models,
-  number,
-  onChange,
-}: {
+interface VariantProps {
   readonly variant: Variant
   readonly models: readonly (readonly [id: string, name: string])[]
   readonly number: number
   readonly onChange: (changed: Partial<Variant>) => void
-}) => (
-  <FieldRow>
-    <TextField
-      label={`Variant ${number}`}
-      name={`variants[${number - 1}].name`}
-      required
-      maxLength={128}
-      value={variant.name}
-      onChange={(name) => onChange({ name })}
-    />
-    <SelectField
-      label={`Model ${number}`}
-      value={variant.model}
-      options={models}
-      onChange={(model) => onChange({ model })}
-    />
-    <TextField
-      label={`Version ${number}`}
-      name={`variants[${number - 1}].version`}
-      maxLength={200}
-      placeholder="highest"
-      value={variant.version}
-      onChange={(version) => onChange({ version })}
-    />
-    <NumberField
-      label={`Share ${number}`}
-      name={`variants[${number - 1}].allocation`}
-      unit="%"
-      min={0}
-      max={100}
-      step="any"
-      value={variant.share}
-      onChange={(share) => onChange({ share })}
-    />
-  </FieldRow>
-)
+}
+
+const VariantFields = ({ variant, models, number, onChange }: VariantProps) => {
+  const field = <Name extends keyof Variant>(key: Name, label: string, name: string = key) => ({
+    label: `${label} ${number}`,
+    name: `variants[${number - 1}].${name}`,
+    value: variant[key],
+    onChange: (value: Variant[Name]) => onChange({ [key]: value }),
+  })
+  return (
+    <FieldRow>
+      <TextField {...field('name', 'Variant')} required maxLength={128} />
+      <SelectField {...field('model', 'Model')} options={models} />
+      <TextField {...field('version', 'Version')} maxLength={200} placeholder="highest" />
+      <NumberField {...field('share', 'Share', 'allocation')} unit="%" min={0} max={100} step="any" />
+    </FieldRow>
+  )
+}
 
 const split = (deviceCount: number, variants: readonly Variant[]): string =>
   variants.map(({ name, share }) => `${name} about ${count(Math.round((deviceCount * share) / 100))}`).join(', ')
@@ -75,15 +53,18 @@ const split = (deviceCount: number, variants: readonly Variant[]): string =>
 /** Converts a percentage to a share, without floating-point noise. */
 const toShare = (percentage: number): number => Number((percentage / 100).toPrecision(12))
 
-export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) => {
+export const CreateExperiment = () => {
   const [, navigate] = useLocation()
-  const [name, setName] = useState('')
-  const [metric, setMetric] = useState('accuracy')
-  const [confidence, setConfidence] = useState(95)
+  const [{ confidence_level, ...named }, field] = useFields({
+    name: '',
+    primary_metric: 'accuracy',
+    /** A percentage. */
+    confidence_level: 95,
+  })
   const [chosenGroup, setGroup] = useState('')
   const [variants, setVariants] = useState<readonly Variant[]>(FIRST)
   const choices = useNamedModels()
-  const models = choices.models.map((model) => [model.id, model.name ?? model.id] as const)
+  const models = choices.options
   const first = models[0]?.[0] ?? ''
   const modelId = variants[0]?.model || first
   const orgId = choices.models.find(({ id }) => id === modelId)?.org_id ?? null
@@ -97,9 +78,8 @@ export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) 
     const { id } = await write(
       api.POST('/api/v1/experiments', {
         body: {
-          name,
-          primary_metric: metric,
-          confidence_level: toShare(confidence),
+          ...named,
+          confidence_level: toShare(confidence_level),
           target_groups: groupIds,
           variants: variants.map((variant) => ({
             name: variant.name,
@@ -113,26 +93,11 @@ export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) 
     navigate(`/experiments/${id}`)
   }
   return (
-    <FormDialog
-      title="Create an experiment"
-      verb="Create draft"
-      act={create}
-      onClose={onClose}
-      disabled={models.length === 0}
-    >
-      <TextField label="Name" name="name" required maxLength={128} value={name} onChange={setName} />
+    <FormDialog title="Create an experiment" verb="Create draft" act={create} disabled={models.length === 0}>
+      <TextField label="Name" required maxLength={128} {...field('name')} />
       <FieldRow>
-        <TextField label="Metric" name="primary_metric" required maxLength={100} value={metric} onChange={setMetric} />
-        <NumberField
-          label="Confidence"
-          name="confidence_level"
-          unit="%"
-          min={50}
-          max={99.9}
-          step="any"
-          value={confidence}
-          onChange={setConfidence}
-        />
+        <TextField label="Metric" required maxLength={100} {...field('primary_metric')} />
+        <NumberField label="Confidence" unit="%" min={50} max={99.9} step="any" {...field('confidence_level')} />
         <SelectField label="Devices" value={group} options={groups} onChange={setGroup} />
       </FieldRow>
       {variants.map((variant, index) => (
@@ -148,10 +113,7 @@ export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) 
         />
       ))}
       <div>
-        <Button
-          disabled={variants.length >= MAX_VARIANTS}
-          onClick={() => setVariants([...variants, { name: '', model: '', version: '', share: 0 }])}
-        >
+        <Button disabled={variants.length >= MAX_VARIANTS} onClick={() => setVariants([...variants, NEW])}>
           Add variant
         </Button>{' '}
         {variants.length > 2 && (

@@ -1,9 +1,8 @@
-import { useState } from 'react'
 import { useDeviceCount } from '../../api/choices.ts'
 import { api, write } from '../../api/client.ts'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
-import { TextField } from '../../parts/form.tsx'
-import { count, percent, plural } from '../../text/format.ts'
+import { TextField, useFields } from '../../parts/form.tsx'
+import { capital, count, percent, plural } from '../../text/format.ts'
 import type { Experiment } from './experiment-records.ts'
 
 type Action = 'start' | 'pause' | 'resume' | 'complete' | 'cancel'
@@ -16,13 +15,7 @@ const ALLOWED: Readonly<Record<Experiment['status'], readonly Action[]>> = {
   cancelled: [],
 }
 
-const VERB: Readonly<Record<Action, string>> = {
-  start: 'Start',
-  pause: 'Pause',
-  resume: 'Resume',
-  complete: 'Complete',
-  cancel: 'Cancel experiment',
-}
+const verbOf = (action: Action): string => (action === 'cancel' ? 'Cancel experiment' : capital(action))
 
 const act = (action: Action, { id }: Experiment, reason: string): Promise<unknown> => {
   const params = { params: { path: { experiment_id: id } } }
@@ -61,30 +54,21 @@ const consequence = (
   }
 }
 
-const Ask = (props: { readonly action: Action; readonly experiment: Experiment; readonly onClose: () => void }) => {
-  const { action, experiment, onClose } = props
-  const [reason, setReason] = useState('')
+const Ask = ({ action, experiment }: { readonly action: Action; readonly experiment: Experiment }) => {
+  const [{ reason }, field] = useFields({ reason: '' })
   const deviceCount = useDeviceCount(experiment.target_groups, experiment.org_id)
   const isFinal = action === 'complete' || action === 'cancel'
   return (
     <Confirm
-      title={`${action === 'cancel' ? 'Cancel' : VERB[action]} ${experiment.name}?`}
-      verb={VERB[action]}
+      title={`${capital(action)} ${experiment.name}?`}
+      verb={verbOf(action)}
       tone={isFinal ? 'danger' : 'primary'}
       {...(isFinal && { name: experiment.name })}
       act={() => act(action, experiment, reason)}
-      onClose={onClose}
     >
       <p>{consequence(action, experiment, deviceCount)}</p>
       {action !== 'start' && (
-        <TextField
-          label="Reason"
-          name="reason"
-          hint="Stored with the experiment"
-          maxLength={1000}
-          value={reason}
-          onChange={setReason}
-        />
+        <TextField label="Reason" hint="Stored with the experiment" maxLength={1000} {...field('reason')} />
       )}
     </Confirm>
   )
@@ -97,8 +81,8 @@ export const ExperimentActions = ({ experiment }: { readonly experiment: Experim
       needs="models:write"
       key={action}
       tone={action === 'cancel' ? 'danger' : action === 'start' || action === 'resume' ? 'primary' : undefined}
-      dialog={(close) => <Ask action={action} experiment={experiment} onClose={close} />}
+      dialog={<Ask action={action} experiment={experiment} />}
     >
-      {VERB[action]}
+      {verbOf(action)}
     </DialogButton>
   ))

@@ -5,7 +5,8 @@ import { useApi } from '../../api/use-api.ts'
 import { Ago, Badge, Id } from '../../parts/cells.tsx'
 import { DetailPage } from '../../parts/detail-page.tsx'
 import { Empty, Facts, Figures, Loaded, Note, Panel, Warnings } from '../../parts/layout.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { TablePanel } from '../../parts/list-page.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { count, measure, percent } from '../../text/format.ts'
 import { ComparisonsTable } from './comparisons-table.tsx'
 import { decide } from './decision.ts'
@@ -121,9 +122,7 @@ const Body = ({ experiment }: { readonly experiment: Experiment }) => {
               Start it here, or with:
             </Empty>
           </Panel>
-          <Panel title="Variants" flush>
-            <Table label="Variants" columns={DRAFT_COLUMNS} rows={experiment.variants} rowKey="name" />
-          </Panel>
+          <TablePanel title="Variants" columns={DRAFT_COLUMNS} rows={experiment.variants} rowKey="name" />
         </>
       ) : (
         <Loaded query={analytics}>

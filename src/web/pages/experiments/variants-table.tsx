@@ -1,8 +1,8 @@
 import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
-import { Panel } from '../../parts/layout.tsx'
+import { TablePanel } from '../../parts/list-page.tsx'
 import { Meter } from '../../parts/meter.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { count, measure, percent, shortId } from '../../text/format.ts'
 import { modelHref } from '../../url/hrefs.ts'
 import type { Analytics, Estimates, Experiment } from './experiment-records.ts'
@@ -27,10 +27,7 @@ const interval = (estimate: Row['estimate']): string =>
 
 const columnsFor = (metric: string, others: readonly string[], level: number): readonly Column<Row>[] => [
   { name: 'Variant', cell: ({ variant }) => <strong>{variant.name}</strong> },
-  {
-    name: 'Version',
-    cell: ({ variant }) => <VariantVersion modelId={variant.model_id} version={variant.version} />,
-  },
+  { name: 'Version', cell: ({ variant }) => <VariantVersion modelId={variant.model_id} version={variant.version} /> },
   {
     name: 'Reporting devices',
     cell: ({ variant, measured, all, isMismatch }) => (
@@ -54,16 +51,14 @@ const columnsFor = (metric: string, others: readonly string[], level: number): r
 
 const MAX_OTHERS = 4
 
-/** Each variant: its version, its devices, and their measurements. */
-export const VariantsTable = ({
-  experiment,
-  analytics,
-  estimates,
-}: {
+interface VariantsTableProps {
   readonly experiment: Experiment
   readonly analytics: Analytics
   readonly estimates: Estimates | undefined
-}) => {
+}
+
+/** Each variant: its version, its devices, and their measurements. */
+export const VariantsTable = ({ experiment, analytics, estimates }: VariantsTableProps) => {
   const { primary_metric: metric, confidence_level } = experiment
   const all = analytics.variants.reduce((sum, { sample_size }) => sum + sample_size, 0)
   const last = estimates?.points.at(-1)
@@ -76,13 +71,12 @@ export const VariantsTable = ({
     .filter((name) => name !== metric)
     .slice(0, MAX_OTHERS)
   return (
-    <Panel title="Variants" aside="means over devices" flush>
-      <Table
-        label="Variants"
-        columns={columnsFor(metric, others, confidence_level)}
-        rows={rows}
-        rowKey={({ variant }) => variant.name}
-      />
-    </Panel>
+    <TablePanel
+      title="Variants"
+      aside="means over devices"
+      columns={columnsFor(metric, others, confidence_level)}
+      rows={rows}
+      rowKey={({ variant }) => variant.name}
+    />
   )
 }

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { api, write } from '../../api/client.ts'
 import { FieldRow, SelectField, Suggestions, TextField } from '../../parts/form.tsx'
 import { Button, Panel, Problem } from '../../parts/layout.tsx'
-import { useAction } from '../../parts/use-action.ts'
+import { onSubmit, useAction } from '../../parts/use-action.ts'
 import type { Federation } from './federation-records.ts'
 import styles from './federations.module.css'
 import type { GroupNames } from './use-group-names.ts'
@@ -23,16 +23,14 @@ const GROUPINGS = [
 const VARIABLES = ['local_loss', 'local_accuracy', 'num_samples', 'training_time_seconds', 'platform', 'status']
 const SUGGESTED = 'analytics-variables'
 
-/** Runs a query over the reports of the members' devices. */
-export const AnalyticsForm = ({
-  federation,
-  names,
-  onResult,
-}: {
+interface AnalyticsFormProps {
   readonly federation: Federation
   readonly names: GroupNames
   readonly onResult: (queryId: string) => void
-}) => {
+}
+
+/** Runs a query over the reports of the members' devices. */
+export const AnalyticsForm = ({ federation, names, onResult }: AnalyticsFormProps) => {
   const [kind, setKind] = useState<Kind>('descriptive')
   const [variable, setVariable] = useState('local_accuracy')
   const [second, setSecond] = useState('status')
@@ -58,13 +56,7 @@ export const AnalyticsForm = ({
   }
   return (
     <Panel title="New query" aside="over devices of active members; groups of fewer than five are withheld">
-      <form
-        className={styles.query}
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (!busy) run(async () => onResult((await send()).query_id))
-        }}
-      >
+      <form className={styles.query} onSubmit={onSubmit(() => run(async () => onResult((await send()).query_id)))}>
         <FieldRow>
           <SelectField label="Query" value={kind} options={KINDS} onChange={setKind} />
           <TextField

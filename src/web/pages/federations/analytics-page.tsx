@@ -2,7 +2,7 @@ import { shellWord } from '../../../domain/shell-word.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Ago, Badge } from '../../parts/cells.tsx'
 import { Button, Empty, Loaded, Panel } from '../../parts/layout.tsx'
-import { TablePanel } from '../../parts/list-page.tsx'
+import { LoadedTable } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { count } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
@@ -51,6 +51,7 @@ const Analytics = ({ federation }: { readonly federation: Federation }) => {
     { path, query: { limit: LATEST } },
     OTHERS,
   )
+  const total = queries.data?.total ?? 0
   const shown = state.query === '' ? (queries.data?.queries[0]?.id ?? '') : state.query
   const query = useApi(
     '/api/v1/federations/{federation_id}/analytics/queries/{query_id}',
@@ -61,25 +62,22 @@ const Analytics = ({ federation }: { readonly federation: Federation }) => {
     <>
       <AnalyticsForm federation={federation} names={names} onResult={(id) => change({ query: id })} />
       {shown !== '' && <Loaded query={query}>{(data) => <AnalyticsResult query={data} names={names} />}</Loaded>}
-      <Loaded query={queries}>
-        {(data) => (
-          <TablePanel
-            title="Queries"
-            aside={data.total > LATEST ? `the latest ${LATEST} of ${count(data.total)}` : 'of all members'}
-            columns={columnsFor(shown, (id) => change({ query: id }))}
-            rows={data.queries}
-            rowKey="id"
-            empty={
-              <Empty
-                title="No queries yet"
-                command={`svc analytics describe ${shellWord(federation.name)} local_accuracy --group-by federation_member`}
-              >
-                Run one here, or with:
-              </Empty>
-            }
-          />
-        )}
-      </Loaded>
+      <LoadedTable
+        title="Queries"
+        aside={total > LATEST ? `the latest ${LATEST} of ${count(total)}` : 'of all members'}
+        query={queries}
+        columns={columnsFor(shown, (id) => change({ query: id }))}
+        rows={(data) => data.queries}
+        rowKey="id"
+        empty={
+          <Empty
+            title="No queries yet"
+            command={`svc analytics describe ${shellWord(federation.name)} local_accuracy --group-by federation_member`}
+          >
+            Run one here, or with:
+          </Empty>
+        }
+      />
     </>
   )
 }

@@ -1,7 +1,8 @@
 import { Badge } from '../../parts/cells.tsx'
 import { Facts, Note, Panel, Warnings } from '../../parts/layout.tsx'
+import { TablePanel } from '../../parts/list-page.tsx'
 import { RangePlot } from '../../parts/range-plot.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { count, measure, percent } from '../../text/format.ts'
 import {
   boxRows,
@@ -56,9 +57,13 @@ const Descriptive = ({ result, nameOf }: { readonly result: Of<'descriptive'>; r
           <RangePlot label="Histograms" axis={result.variable} rows={histograms} />
         </Panel>
       )}
-      <Panel title="Groups" aside={result.variable} flush>
-        <Table label="Groups" columns={describedColumns(nameOf)} rows={result.groups} rowKey="group_id" />
-      </Panel>
+      <TablePanel
+        title="Groups"
+        aside={result.variable}
+        columns={describedColumns(nameOf)}
+        rows={result.groups}
+        rowKey="group_id"
+      />
     </>
   )
 }
@@ -129,14 +134,13 @@ const Anova = ({ result, nameOf }: { readonly result: Of<'anova'>; readonly name
       />
     </Panel>
     {result.post_hoc_pairs.length > 0 && (
-      <Panel title="Pairs" aside="Tukey’s test" flush>
-        <Table
-          label="Pairs"
-          columns={pairColumns(nameOf)}
-          rows={result.post_hoc_pairs}
-          rowKey={({ group_a, group_b }) => `${group_a} ${group_b}`}
-        />
-      </Panel>
+      <TablePanel
+        title="Pairs"
+        aside="Tukey’s test"
+        columns={pairColumns(nameOf)}
+        rows={result.post_hoc_pairs}
+        rowKey={({ group_a, group_b }) => `${group_a} ${group_b}`}
+      />
     )}
   </>
 )

@@ -19,23 +19,16 @@ const namesIn = (text: string): string[] => [
   ),
 ]
 
-const Invite = ({ federation, onClose }: { readonly federation: Federation; readonly onClose: () => void }) => {
+const Invite = ({ federation }: { readonly federation: Federation }) => {
   const [text, setText] = useState('')
   const names = namesIn(text)
+  const params = { path: { federation_id: federation.id } }
   return (
     <FormDialog
       title={`Invite to ${federation.name}`}
       verb={`Invite ${plural(names.length, 'organization')}`}
       disabled={names.length === 0}
-      onClose={onClose}
-      act={() =>
-        write(
-          api.POST('/api/v1/federations/{federation_id}/invite', {
-            params: { path: { federation_id: federation.id } },
-            body: { org_ids: names },
-          }),
-        )
-      }
+      act={() => write(api.POST('/api/v1/federations/{federation_id}/invite', { params, body: { org_ids: names } }))}
     >
       <TextField
         label="Organizations"
@@ -54,35 +47,20 @@ const Invite = ({ federation, onClose }: { readonly federation: Federation; read
   )
 }
 
-const Join = ({
-  federation,
-  own,
-  onClose,
-}: {
-  readonly federation: Federation
-  readonly own: string | null
-  readonly onClose: () => void
-}) => {
+const Join = ({ federation, own }: { readonly federation: Federation; readonly own: string | null }) => {
   const [org, setOrg] = useState(own ?? '')
+  const params = { path: { federation_id: federation.id } }
   return (
     <FormDialog
       title={`Join ${federation.name}`}
       verb="Join"
-      onClose={onClose}
-      act={() =>
-        write(
-          api.POST('/api/v1/federations/{federation_id}/join', {
-            params: { path: { federation_id: federation.id } },
-            body: { org_id: org },
-          }),
-        )
-      }
+      act={() => write(api.POST('/api/v1/federations/{federation_id}/join', { params, body: { org_id: org } }))}
     >
       {own === null && (
         <TextField label="Organization" name="org_id" required maxLength={128} value={org} onChange={setOrg} />
       )}
       <Outcome>
-        {`Devices of ${org === '' ? 'the organization' : org} can be selected for the federation’s rounds, the members see statistics over groups of at least five devices, and ${org === '' ? 'the organization' : org} can read the shared models.`}
+        {`Devices of ${org || 'the organization'} can be selected for the federation’s rounds, the members see statistics over groups of at least five devices, and ${org || 'the organization'} can read the shared models.`}
       </Outcome>
     </FormDialog>
   )
@@ -96,16 +74,12 @@ const Membership = ({ federation }: { readonly federation: Federation }) => {
       {membership && <Badge state={isInvited ? 'invited' : membership.role} tone={isInvited ? 'warn' : 'good'} />}
       <Aside>
         {isOwner && (
-          <DialogButton needs="training:write" dialog={(close) => <Invite federation={federation} onClose={close} />}>
+          <DialogButton needs="training:write" dialog={<Invite federation={federation} />}>
             Invite
           </DialogButton>
         )}
         {(isInvited || own === null) && (
-          <DialogButton
-            needs="training:write"
-            tone="primary"
-            dialog={(close) => <Join federation={federation} own={own} onClose={close} />}
-          >
+          <DialogButton needs="training:write" tone="primary" dialog={<Join federation={federation} own={own} />}>
             Join
           </DialogButton>
         )}

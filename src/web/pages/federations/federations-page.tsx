@@ -1,20 +1,16 @@
-import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { shellWord } from '../../../domain/shell-word.ts'
 import { api, write } from '../../api/client.ts'
-import { useSession } from '../../api/session.ts'
+import { useOwnOrg } from '../../api/session.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Ago, Badge } from '../../parts/cells.tsx'
 import { DialogButton, FormDialog } from '../../parts/dialog.tsx'
-import { TextField } from '../../parts/form.tsx'
+import { TextField, useFields } from '../../parts/form.tsx'
 import { Empty } from '../../parts/layout.tsx'
-import { ListPage, pageQuery } from '../../parts/list-page.tsx'
+import { ListPage, pageQuery, usePager } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { count, NONE } from '../../text/format.ts'
-import { usePageState } from '../../url/use-page-state.ts'
 import { type Federation, OTHERS } from './federation-records.ts'
-
-const DEFAULTS = { page: 1 }
 
 const COLUMNS: readonly Column<Federation>[] = [
   { name: 'Federation', cell: ({ id, name }) => <Link href={`/federations/${id}`}>{name}</Link> },
@@ -36,59 +32,48 @@ const COLUMNS: readonly Column<Federation>[] = [
   { name: 'Created', number: true, cell: ({ created_at }) => <Ago time={created_at} /> },
 ]
 
-const CreateFederation = ({ own, onClose }: { readonly own: string | null; readonly onClose: () => void }) => {
+const CreateFederation = ({ own }: { readonly own: string | null }) => {
   const [, navigate] = useLocation()
-  const [name, setName] = useState('')
-  const [org, setOrg] = useState(own ?? '')
-  const [description, setDescription] = useState('')
+  const [body, field] = useFields({ name: '', org_id: own ?? '', description: '' })
   return (
     <FormDialog
       title="Create a federation"
       verb="Create"
-      onClose={onClose}
       act={async () => {
-        const { id } = await write(api.POST('/api/v1/federations', { body: { name, org_id: org, description } }))
+        const { id } = await write(api.POST('/api/v1/federations', { body }))
         navigate(`/federations/${id}`)
       }}
     >
-      <TextField label="Name" name="name" required maxLength={128} value={name} onChange={setName} />
+      <TextField label="Name" required maxLength={128} {...field('name')} />
       {own === null && (
         <TextField
           label="Owner"
-          name="org_id"
           hint="The organization that invites others and sets the privacy budget"
           required
           maxLength={128}
-          value={org}
-          onChange={setOrg}
+          {...field('org_id')}
         />
       )}
-      <TextField label="Description" name="description" maxLength={512} value={description} onChange={setDescription} />
+      <TextField label="Description" maxLength={512} {...field('description')} />
     </FormDialog>
   )
 }
 
 /** Groups of organizations that train together. */
 export const FederationsPage = () => {
-  const session = useSession()
-  const own = session.data?.org_id ?? null
-  const [{ page }, change] = usePageState(DEFAULTS)
+  const own = useOwnOrg()
+  const pager = usePager()
   return (
     <ListPage
+      {...pager}
       title="Federations"
       noun="federation"
-      query={useApi('/api/v1/federations', { query: pageQuery(page) }, OTHERS)}
+      query={useApi('/api/v1/federations', { query: pageQuery(pager.page) }, OTHERS)}
       actions={
-        <DialogButton
-          needs="training:write"
-          tone="primary"
-          dialog={(close) => <CreateFederation own={own} onClose={close} />}
-        >
+        <DialogButton needs="training:write" tone="primary" dialog={<CreateFederation own={own} />}>
           Create federation
         </DialogButton>
       }
-      page={page}
-      onPage={(next) => change({ page: next })}
       columns={COLUMNS}
       rows={({ federations }) => federations}
       rowKey="id"

@@ -2,7 +2,7 @@ import { useLocation } from 'wouter'
 import { api, write } from '../../api/client.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Ago, Badge } from '../../parts/cells.tsx'
-import { Confirm, DialogButton } from '../../parts/dialog.tsx'
+import { ConfirmButton } from '../../parts/dialog.tsx'
 import { Loaded, Panel } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -41,23 +41,15 @@ const End = ({ federation, member }: { readonly federation: Federation; readonly
     if (org_id === own) navigate('/federations')
   }
   return (
-    <DialogButton
-      needs="training:write"
-      aria-label={`${verb} ${org_id}`}
-      dialog={(close) => (
-        <Confirm
-          title={`${verb} ${org_id}?`}
-          verb={verb}
-          {...(status === 'active' && { name: org_id })}
-          onClose={close}
-          act={end}
-        >
-          {consequence(member)}
-        </Confirm>
-      )}
+    <ConfirmButton
+      button={{ needs: 'training:write', 'aria-label': `${verb} ${org_id}` }}
+      title={`${verb} ${org_id}?`}
+      verb={verb}
+      {...(status === 'active' && { name: org_id })}
+      act={end}
     >
-      {verb}
-    </DialogButton>
+      {consequence(member)}
+    </ConfirmButton>
   )
 }
 
@@ -81,10 +73,7 @@ const columnsFor = (federation: Federation, samples: number): readonly Column<Me
   { name: 'Loss', number: true, cell: ({ avg_loss }) => measure(avg_loss) },
   { name: 'Last contribution', number: true, cell: ({ last_contribution_at }) => <Ago time={last_contribution_at} /> },
   { name: 'Joined', number: true, cell: ({ joined_at }) => <Ago time={joined_at} /> },
-  {
-    name: 'Action',
-    cell: (member) => <End federation={federation} member={member} />,
-  },
+  { name: 'Action', cell: (member) => <End federation={federation} member={member} /> },
 ]
 
 /** The members, and their devices' contributions to completed rounds. */

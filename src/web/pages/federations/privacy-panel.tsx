@@ -5,7 +5,7 @@ import { api, write } from '../../api/client.ts'
 import { useApi, useApiAll } from '../../api/use-api.ts'
 import { Curve } from '../../parts/curve.tsx'
 import { DialogButton, FormDialog } from '../../parts/dialog.tsx'
-import { FieldRow, NumberField, Outcome } from '../../parts/form.tsx'
+import { FieldRow, NumberField, Outcome, useFields } from '../../parts/form.tsx'
 import { Empty, Facts, Loaded, Panel, Problem } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import { count, measure, plural } from '../../text/format.ts'
@@ -17,47 +17,24 @@ import { useRole } from './role.ts'
 const MAX_ROWS = 200
 const STANDARD = { noise: 1.1, rate: 0.1 }
 
-const SetBudget = ({
-  federation,
-  budget,
-  onClose,
-}: {
-  readonly federation: Federation
-  readonly budget: Budget
-  readonly onClose: () => void
-}) => {
-  const [epsilon, setEpsilon] = useState(budget.is_set ? budget.total_epsilon_budget : 3)
-  const [delta, setDelta] = useState(budget.total_delta_budget)
+const SetBudget = ({ federation, budget }: { readonly federation: Federation; readonly budget: Budget }) => {
+  const [body, field] = useFields({
+    total_epsilon_budget: budget.is_set ? budget.total_epsilon_budget : 3,
+    total_delta_budget: budget.total_delta_budget,
+  })
   const params = { path: { federation_id: federation.id } }
-  const body = { total_epsilon_budget: epsilon, total_delta_budget: delta }
   return (
     <FormDialog
       title="Set the privacy budget"
       verb="Set budget"
-      onClose={onClose}
       act={() => write(api.PUT('/api/v1/federations/{federation_id}/privacy/budget', { params, body }))}
     >
       <FieldRow>
-        <NumberField
-          label="Epsilon"
-          name="total_epsilon_budget"
-          min={0}
-          step="any"
-          value={epsilon}
-          onChange={setEpsilon}
-        />
-        <NumberField
-          label="Delta"
-          name="total_delta_budget"
-          min={0}
-          max={1}
-          step="any"
-          value={delta}
-          onChange={setDelta}
-        />
+        <NumberField label="Epsilon" min={0} step="any" {...field('total_epsilon_budget')} />
+        <NumberField label="Delta" min={0} max={1} step="any" {...field('total_delta_budget')} />
       </FieldRow>
       <Outcome>
-        {epsilon < budget.epsilon_committed
+        {body.total_epsilon_budget < budget.epsilon_committed
           ? `ε ${measure(budget.epsilon_committed)} is already spent or reserved: no more private rounds can start.`
           : `All private rounds of ${plural(federation.member_count, 'member')} together may spend this much. Spent privacy budget is never restored.`}
       </Outcome>
@@ -98,24 +75,21 @@ const describe = (roundsLeft: number | null): string => {
   return `${roundsLeft >= MAX_ROUNDS ? `At least ${rounds}` : rounds} like this ${roundsLeft === 1 ? 'fits' : 'fit'} the budget.`
 }
 
-const BurnDown = ({
-  federation,
-  budget,
-  history,
-  before,
-}: {
+interface BurnDownProps {
   readonly federation: Federation
   readonly budget: Budget
   readonly history: readonly Spending[]
   /** The number of rounds before `history`. */
   readonly before: number
-}) => {
+}
+
+const BurnDown = ({ federation, budget, history, before }: BurnDownProps) => {
   const latest = history.at(-1)
   const [noise, setNoise] = useState(latest?.noise_multiplier ?? STANDARD.noise)
   const [rate, setRate] = useState(latest?.sample_rate ?? STANDARD.rate)
   const { isValid, roundsLeft, projections, error } = useForecast(federation.id, noise, rate, budget.is_set)
   const key = JSON.stringify(projections)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `projections` is a new array each time; `told` is its content
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `projections` is a new array each time; `key` is its content
   const series = useMemo(
     () => burnDown(budget.total_epsilon_budget, history, before, projections),
     [budget, history, before, key],
@@ -173,10 +147,7 @@ export const PrivacyPanel = ({ federation }: { readonly federation: Federation }
       aside={
         isOwner &&
         current && (
-          <DialogButton
-            needs="training:write"
-            dialog={(close) => <SetBudget federation={federation} budget={current} onClose={close} />}
-          >
+          <DialogButton needs="training:write" dialog={<SetBudget federation={federation} budget={current} />}>
             Set budget
           </DialogButton>
         )

@@ -5,7 +5,7 @@ import { useNamedModels } from '../../api/choices.ts'
 import { api, write } from '../../api/client.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Ago } from '../../parts/cells.tsx'
-import { Confirm, DialogButton, FormDialog } from '../../parts/dialog.tsx'
+import { ConfirmButton, DialogButton, FormDialog } from '../../parts/dialog.tsx'
 import { Outcome, SelectField } from '../../parts/form.tsx'
 import { Empty, Loaded, Panel } from '../../parts/layout.tsx'
 import { ModelsNote } from '../../parts/models-note.tsx'
@@ -20,25 +20,17 @@ const MAX_ROWS = 200
 const nameOf = ({ name, model_id }: SharedModel): string => name ?? `round result ${shortId(model_id)}`
 
 const Unshare = ({ federation, model }: { readonly federation: Federation; readonly model: SharedModel }) => (
-  <DialogButton
-    needs="training:write"
-    aria-label={`Unshare ${nameOf(model)}`}
-    dialog={(close) => (
-      <Confirm
-        title={`Unshare ${nameOf(model)}?`}
-        verb="Unshare"
-        onClose={close}
-        act={() => {
-          const params = { path: { federation_id: federation.id, model_id: model.model_id } }
-          return write(api.DELETE('/api/v1/federations/{federation_id}/models/{model_id}', { params }))
-        }}
-      >
-        {`${plural(federation.member_count, 'member')} can no longer read it. They keep what they have downloaded.`}
-      </Confirm>
-    )}
+  <ConfirmButton
+    button={{ needs: 'training:write', 'aria-label': `Unshare ${nameOf(model)}` }}
+    title={`Unshare ${nameOf(model)}?`}
+    verb="Unshare"
+    act={() => {
+      const params = { path: { federation_id: federation.id, model_id: model.model_id } }
+      return write(api.DELETE('/api/v1/federations/{federation_id}/models/{model_id}', { params }))
+    }}
   >
-    Unshare
-  </DialogButton>
+    {`${plural(federation.member_count, 'member')} can no longer read it. They keep what they have downloaded.`}
+  </ConfirmButton>
 )
 
 const columnsFor = (federation: Federation, isOwner: boolean): readonly Column<SharedModel>[] => [
@@ -52,10 +44,10 @@ const columnsFor = (federation: Federation, isOwner: boolean): readonly Column<S
   { name: 'Action', cell: (model) => isOwner && <Unshare federation={federation} model={model} /> },
 ]
 
-const Share = ({ federation, onClose }: { readonly federation: Federation; readonly onClose: () => void }) => {
+const Share = ({ federation }: { readonly federation: Federation }) => {
   const [chosen, setChosen] = useState('')
   const choices = useNamedModels()
-  const models = choices.models.map(({ id, name }) => [id, name ?? id] as const)
+  const models = choices.options
   const model = chosen || (models[0]?.[0] ?? '')
   const params = { path: { federation_id: federation.id } }
   return (
@@ -63,7 +55,6 @@ const Share = ({ federation, onClose }: { readonly federation: Federation; reado
       title={`Share a model with ${federation.name}`}
       verb="Share"
       disabled={model === ''}
-      onClose={onClose}
       act={() => write(api.POST('/api/v1/federations/{federation_id}/models', { params, body: { model_id: model } }))}
     >
       <SelectField label="Model" value={model} options={models} onChange={setChosen} />
@@ -87,7 +78,7 @@ export const SharedModels = ({ federation }: { readonly federation: Federation }
       title="Shared models"
       aside={
         isOwner && (
-          <DialogButton needs="training:write" dialog={(close) => <Share federation={federation} onClose={close} />}>
+          <DialogButton needs="training:write" dialog={<Share federation={federation} />}>
             Share a model
           </DialogButton>
         )

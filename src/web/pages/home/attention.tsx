@@ -5,7 +5,18 @@ import { Ago, Badge } from '../../parts/cells.tsx'
 import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
 import { measure } from '../../text/format.ts'
 import styles from './home.module.css'
-import { APPROVALS, DEPLOYMENTS, FEDERATIONS, JOBS, PAUSED_ROLLOUTS, ROLLED_BACK, ROUNDS, type Seen } from './reads.ts'
+import {
+  APPROVALS,
+  DAY_MS,
+  FEDERATIONS,
+  failedDeployments,
+  JOBS,
+  MAX_FAILURES,
+  PAUSED_ROLLOUTS,
+  ROUNDS,
+  rolledBack,
+  type Seen,
+} from './reads.ts'
 
 interface Item {
   readonly key: string
@@ -17,9 +28,6 @@ interface Item {
   readonly time: string | null
 }
 
-/** The most failures shown of one kind. */
-const MAX_FAILURES = 8
-const DAY_MS = 24 * 60 * 60 * 1000
 const isRecent = (time: string | null): boolean =>
   time !== null && Date.now() + clockOffset.get() - Date.parse(time) < DAY_MS
 
@@ -40,9 +48,9 @@ const useSpentBudgets = (enabled: boolean): readonly Item[] => {
   })
 }
 
-type Rollouts = ResponseOf<'/api/v1/rollouts'>['rollouts']
+type Rollout = ResponseOf<'/api/v1/rollouts'>['rollouts'][number]
 
-const rolloutItem = (rollout: Rollouts[number], reason: string, time: string | null): Item => ({
+const rolloutItem = (rollout: Rollout, reason: string, time: string | null): Item => ({
   key: rollout.rollout_id,
   href: `/delivery/rollouts/${rollout.model_id}/${rollout.rollout_id}`,
   state: rollout.status,
@@ -51,26 +59,11 @@ const rolloutItem = (rollout: Rollouts[number], reason: string, time: string | n
   time,
 })
 
-/** Returns the rollouts that the service rolled back lately, not those that people rolled back. */
-const useRolledBack = (enabled: boolean): Rollouts => {
-  const { data } = useApi(...ROLLED_BACK, { enabled })
-  const withReason = (data?.rollouts ?? []).filter(({ reason, ended_at }) => reason !== null && isRecent(ended_at))
-  const recent = withReason.slice(0, MAX_FAILURES)
-  const histories = useApiAll(
-    '/api/v1/models/{model_id}/rollouts/{rollout_id}/history',
-    recent.map(({ model_id, rollout_id }) => ({ path: { model_id, rollout_id }, query: { limit: 1000 } })),
-  )
-  return recent.filter((_, index) => histories[index]?.events.some(isAutomatic))
-}
-
-const isAutomatic = ({ event, actor }: { readonly event: string; readonly actor: string | null }): boolean =>
-  event === 'rollback' && actor === null
-
 /** Returns the paused rollouts, and the rollouts and deployments that were withdrawn, with the reason. */
 const useDelivery = (enabled: boolean): readonly Item[] => {
   const paused = useApi(...PAUSED_ROLLOUTS, { enabled })
-  const rolledBack = useRolledBack(enabled)
-  const deployments = useApi(...DEPLOYMENTS, { enabled })
+  const withdrawn = useApi(...rolledBack(), { enabled })
+  const failed = useApi(...failedDeployments(), { enabled })
   return [
     ...(paused.data?.rollouts ?? []).map((rollout) =>
       rolloutItem(
@@ -79,17 +72,15 @@ const useDelivery = (enabled: boolean): readonly Item[] => {
         rollout.updated_at,
       ),
     ),
-    ...rolledBack.map((rollout) => rolloutItem(rollout, rollout.reason ?? '', rollout.ended_at)),
-    ...(deployments.data?.deployments ?? [])
-      .filter(({ status, ended_at }) => status === 'failed' && isRecent(ended_at))
-      .map(({ deployment_id, model_name, model_version, reason, ended_at }) => ({
-        key: deployment_id,
-        href: `/delivery/deployments/${deployment_id}`,
-        state: 'failed',
-        name: `Deployment of ${model_name} ${model_version}`,
-        reason: reason ?? '',
-        time: ended_at,
-      })),
+    ...(withdrawn.data?.rollouts ?? []).map((rollout) => rolloutItem(rollout, rollout.reason ?? '', rollout.ended_at)),
+    ...(failed.data?.deployments ?? []).map(({ deployment_id, model_name, model_version, reason, ended_at }) => ({
+      key: deployment_id,
+      href: `/delivery/deployments/${deployment_id}`,
+      state: 'failed',
+      name: `Deployment of ${model_name} ${model_version}`,
+      reason: reason ?? '',
+      time: ended_at,
+    })),
   ]
 }
 

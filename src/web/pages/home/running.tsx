@@ -5,7 +5,7 @@ import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import { plural } from '../../text/format.ts'
 import styles from './home.module.css'
-import { ACTIVE_ROLLOUTS, DEPLOYMENTS, EXPERIMENTS, ROUNDS, RUNNING_JOBS, type Seen } from './reads.ts'
+import { ACTIVE_ROLLOUTS, EXPERIMENTS, ROUNDS, RUNNING_JOBS, type Seen, STARTED_DEPLOYMENTS } from './reads.ts'
 
 const Jobs = ({ jobs }: { readonly jobs: ResponseOf<'/api/v1/training/jobs'>['jobs'] }) =>
   jobs.map((job) => (
@@ -44,14 +44,14 @@ export const Running = ({ training, models }: Seen) => {
   const jobs = useApi(...RUNNING_JOBS, { enabled: training })
   const rounds = useApi(...ROUNDS, { enabled: training })
   const rollouts = useApi(...ACTIVE_ROLLOUTS, { enabled: models })
-  const deployments = useApi(...DEPLOYMENTS, { enabled: models })
+  const deployments = useApi(...STARTED_DEPLOYMENTS, { enabled: models })
   const experiments = useApi(...EXPERIMENTS, { enabled: models })
   const alone = (rounds.data?.rounds ?? []).filter(
     ({ status, job_id }) => job_id === undefined && (status === 'active' || status === 'aggregating'),
   )
   const running = jobs.data?.jobs ?? []
   const active = rollouts.data?.rollouts ?? []
-  const started = (deployments.data?.deployments ?? []).filter(({ status }) => status === 'started')
+  const started = deployments.data?.deployments ?? []
   const compared = experiments.data?.experiments ?? []
   return (
     <Panel title="Running now">

@@ -3,10 +3,11 @@ import { useLocation } from 'wouter'
 import { api, write } from '../../api/client.ts'
 import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { Ago } from '../../parts/cells.tsx'
-import { Confirm, DialogButton } from '../../parts/dialog.tsx'
+import { ConfirmButton } from '../../parts/dialog.tsx'
 import { Outcome } from '../../parts/form.tsx'
 import { Aside, Button, Facts, Loaded, PageHeader, Panel, Problem } from '../../parts/layout.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { TablePanel } from '../../parts/list-page.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { useAction } from '../../parts/use-action.ts'
 import { count, plural } from '../../text/format.ts'
 import { type Integration, IntegrationBadge, POLL_INTERVAL_MS } from './integrations-page.tsx'
@@ -62,23 +63,15 @@ const Actions = ({ integration }: { readonly integration: Integration }) => {
             Replay dead letters
           </Button>
         )}
-        <DialogButton
-          needs="admin"
-          tone="danger"
-          dialog={(close) => (
-            <Confirm
-              title={`Delete ${integration.name}?`}
-              verb="Delete"
-              act={() => write(api.DELETE(AT, paramsOf(integration)), () => navigate('/integrations'))}
-              onClose={close}
-            >
-              {plural(integration.pending, 'pending event')} and {plural(integration.dead_letters, 'dead letter')} are
-              deleted too.
-            </Confirm>
-          )}
+        <ConfirmButton
+          button={{ needs: 'admin', tone: 'danger' }}
+          title={`Delete ${integration.name}?`}
+          verb="Delete"
+          act={() => write(api.DELETE(AT, paramsOf(integration)), () => navigate('/integrations'))}
         >
-          Delete
-        </DialogButton>
+          {plural(integration.pending, 'pending event')} and {plural(integration.dead_letters, 'dead letter')} are
+          deleted too.
+        </ConfirmButton>
       </Aside>
       {error ? <Problem error={error} /> : message !== '' && <Outcome>{message}</Outcome>}
     </>
@@ -92,9 +85,13 @@ const DeadLetters = ({ integration }: { readonly integration: Integration }) => 
     <Loaded query={query}>
       {({ dead_letters: rows }) =>
         rows.length > 0 && (
-          <Panel title="Dead letters" aside="events that the receiver rejected permanently" flush>
-            <Table label="Dead letters" columns={COLUMNS} rows={rows} rowKey={({ id }) => String(id)} />
-          </Panel>
+          <TablePanel
+            title="Dead letters"
+            aside="events that the receiver rejected permanently"
+            columns={COLUMNS}
+            rows={rows}
+            rowKey="id"
+          />
         )
       }
     </Loaded>

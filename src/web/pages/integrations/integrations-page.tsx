@@ -1,10 +1,9 @@
-import { Link, useLocation } from 'wouter'
+import { Link } from 'wouter'
 import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { Ago, Badge } from '../../parts/cells.tsx'
 import { DialogButton } from '../../parts/dialog.tsx'
 import { Empty } from '../../parts/layout.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
-import { showOnce } from '../../parts/shown-once.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { count } from '../../text/format.ts'
 import { CreateIntegration } from './create-integration.tsx'
@@ -29,43 +28,22 @@ const COLUMNS: readonly Column<Integration>[] = [
 ]
 
 /** The receivers of this organization's events and metrics. */
-export const IntegrationsPage = () => {
-  const [, navigate] = useLocation()
-  const show = (id: string): void => navigate(`/integrations/${id}`)
-  const showSecret = (id: string, text: string): void =>
-    showOnce({
-      title: 'The webhook’s secret',
-      what: 'secret',
-      text,
-      says: 'The receiver checks signatures with it. It is shown only once.',
-      onClose: () => show(id),
-    })
-  return (
-    <ListPage
-      title="Integrations"
-      query={useApi('/api/v1/integrations', {}, { everyMs: POLL_INTERVAL_MS })}
-      actions={
-        <DialogButton
-          needs="admin"
-          tone="primary"
-          dialog={(close) => (
-            <CreateIntegration
-              onMade={({ id, secret }) => (secret === null ? show(id) : showSecret(id, secret))}
-              onClose={close}
-            />
-          )}
-        >
-          Create integration
-        </DialogButton>
-      }
-      columns={COLUMNS}
-      rows={({ integrations }) => integrations}
-      rowKey="id"
-      empty={
-        <Empty title="No integrations yet" command="svc integrations connect-otlp --endpoint http://localhost:4318">
-          Send events and metrics to Prometheus, an OpenTelemetry Collector, Datadog, Splunk, a webhook, and others:
-        </Empty>
-      }
-    />
-  )
-}
+export const IntegrationsPage = () => (
+  <ListPage
+    title="Integrations"
+    query={useApi('/api/v1/integrations', {}, { everyMs: POLL_INTERVAL_MS })}
+    actions={
+      <DialogButton needs="admin" tone="primary" dialog={<CreateIntegration />}>
+        Create integration
+      </DialogButton>
+    }
+    columns={COLUMNS}
+    rows={({ integrations }) => integrations}
+    rowKey="id"
+    empty={
+      <Empty title="No integrations yet" command="svc integrations connect-otlp --endpoint http://localhost:4318">
+        Send events and metrics to Prometheus, an OpenTelemetry Collector, Datadog, Splunk, a webhook, and others:
+      </Empty>
+    }
+  />
+)

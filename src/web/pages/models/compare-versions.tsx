@@ -1,7 +1,7 @@
-import { useMemo } from 'react'
 import { Choice } from '../../parts/form.tsx'
-import { Panel, Quiet } from '../../parts/layout.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { Quiet } from '../../parts/layout.tsx'
+import { TablePanel } from '../../parts/list-page.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { measure } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { type ModelDetail, newestFirst, type Version } from './model-records.ts'
@@ -32,49 +32,33 @@ const columns = (left: string, right: string): readonly Column<Row>[] => [
 /** Compares two versions by the metrics of their training rounds. */
 export const CompareVersions = ({ model }: { readonly model: ModelDetail }) => {
   const [state, change] = usePageState(DEFAULTS)
-  const measured = useMemo(
-    () => newestFirst(model).filter((version) => Object.keys(metricsOf(version)).length > 0),
-    [model],
-  )
+  const measured = newestFirst(model).filter((version) => Object.keys(metricsOf(version)).length > 0)
   if (measured.length < 2) return null
   const options = measured.map(({ version_label }) => [version_label, `Version ${version_label}`] as const)
   const right = measured.find(({ version_label }) => version_label === state.right) ?? measured[0]!
   const left =
     measured.find(({ version_label }) => version_label === state.left) ?? measured.find((each) => each !== right)!
-  const names = [...new Set([...Object.keys(metricsOf(left)), ...Object.keys(metricsOf(right))])]
+  const choice = (name: 'left' | 'right', label: string, { version_label }: Version) => (
+    <Choice label={label} value={version_label} options={options} onChange={(value) => change({ [name]: value })} />
+  )
+  const names = Object.keys({ ...metricsOf(left), ...metricsOf(right) })
   const rows = names.map((metric) => ({
     metric,
     left: metricsOf(left)[metric] ?? null,
     right: metricsOf(right)[metric] ?? null,
   }))
   return (
-    <Panel
+    <TablePanel
       title="Compare"
+      label="Metrics of two versions"
       aside={
         <>
-          <Choice
-            label="From"
-            value={left.version_label}
-            options={options}
-            onChange={(value) => change({ left: value })}
-          />{' '}
-          <Quiet>to</Quiet>{' '}
-          <Choice
-            label="To"
-            value={right.version_label}
-            options={options}
-            onChange={(value) => change({ right: value })}
-          />
+          {choice('left', 'From', left)} <Quiet>to</Quiet> {choice('right', 'To', right)}
         </>
       }
-      flush
-    >
-      <Table
-        label="Metrics of two versions"
-        columns={columns(left.version_label, right.version_label)}
-        rows={rows}
-        rowKey="metric"
-      />
-    </Panel>
+      columns={columns(left.version_label, right.version_label)}
+      rows={rows}
+      rowKey="metric"
+    />
   )
 }

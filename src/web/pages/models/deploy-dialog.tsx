@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Fields, SelectField } from '../../parts/form.tsx'
 import { DeploymentForm } from './deployment-form.tsx'
-import { type ModelDetail, nameOf, newestFirst } from './model-records.ts'
+import { type DeployProps, type ModelDetail, nameOf, newestFirst } from './model-records.ts'
 import { RolloutForm } from './rollout-form.tsx'
 
 const KINDS = [
@@ -19,25 +19,17 @@ const optionsOf = (model: ModelDetail): readonly (readonly [string, string])[] =
 ]
 
 /** Deploys a version, and shows the number of devices before starting. */
-export const DeployDialog = ({
-  model,
-  version: first,
-  onClose,
-}: {
-  readonly model: ModelDetail
-  readonly version: string
-  readonly onClose: () => void
-}) => {
+export const DeployDialog = ({ model, version: first }: DeployProps) => {
   const [version, setVersion] = useState(first)
   const [kind, setKind] = useState<(typeof KINDS)[number][0]>('rollout')
   const Form = kind === 'rollout' ? RolloutForm : DeploymentForm
   return (
-    <Dialog title={`Deploy ${nameOf(model)}`} closedby="closerequest" onClose={onClose}>
+    <Dialog title={`Deploy ${nameOf(model)}`} closedby="closerequest">
       <Fields>
         <SelectField label="Version" value={version} options={optionsOf(model)} onChange={setVersion} />
         <SelectField label="How" value={kind} options={KINDS} onChange={setKind} />
       </Fields>
-      <Form model={model} version={version} onClose={onClose} />
+      <Form model={model} version={version} />
     </Dialog>
   )
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { chooseVersions, isInForce, latestUses, type Use } from './lineage-versions.ts'
+import { chooseVersions, latestUses, type Use } from './lineage-versions.ts'
 import type { Version } from './model-records.ts'
 
 const version = (number: number, aliases: readonly string[] = []): Version => ({
@@ -22,14 +22,15 @@ const use = (id: string, status: string, kind: Use['kind'] = 'rollout'): Use => 
   created_at: '2026-01-01T00:00:00.000Z',
 })
 
-it('shows the newest versions, and older ones that have an alias or are in use by label or number', () => {
+it('shows the newest versions, and older ones that have an alias or that devices get', () => {
   const versions = [10, 9, 8, 7, 6, 5, 4, 3, 2, 1].map((number) => version(number, number === 2 ? ['production'] : []))
-  const chosen = chooseVersions(versions, new Set(['1.0.0', '4']))
+  const chosen = chooseVersions(versions, new Set([1, 4]))
   expect(chosen.map((one) => one.version)).toEqual([10, 9, 8, 7, 6, 4, 2, 1])
 })
 
 it('lists the plans in force first', () => {
   const uses = [use('draft', 'pending'), use('gone', 'rolled_back'), use('now', 'active'), use('all', 'completed')]
   expect(latestUses(uses).map(({ id }) => id)).toEqual(['now', 'all', 'draft', 'gone'])
-  expect([use('a', 'started', 'deployment'), use('b', 'completed', 'experiment')].map(isInForce)).toEqual([true, false])
+  const others = [use('over', 'completed', 'experiment'), use('begun', 'started', 'deployment')]
+  expect(latestUses(others).map(({ id }) => id)).toEqual(['begun', 'over'])
 })

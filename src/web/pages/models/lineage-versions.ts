@@ -7,16 +7,13 @@ const NEWEST = 5
 const USES = 4
 
 /** True if devices still get the version from this plan. A paused or completed experiment assigns nothing. */
-export const isInForce = ({ kind, status }: Pick<Use, 'kind' | 'status'>): boolean =>
+const isInForce = ({ kind, status }: Pick<Use, 'kind' | 'status'>): boolean =>
   ['active', 'started', 'running'].includes(status) ||
   (kind !== 'experiment' && ['paused', 'completed'].includes(status))
 
-/** Selects the newest versions, and older ones with an alias or in use. Plans name versions by label or number. */
-export const chooseVersions = (versions: readonly Version[], inUse: ReadonlySet<string>): readonly Version[] =>
-  versions.filter(
-    ({ version, version_label, aliases }, index) =>
-      index < NEWEST || aliases.length > 0 || inUse.has(version_label) || inUse.has(String(version)),
-  )
+/** Selects the newest versions, and older ones that have an alias or that devices get. */
+export const chooseVersions = (versions: readonly Version[], delivered: ReadonlySet<number>): readonly Version[] =>
+  versions.filter(({ version, aliases }, index) => index < NEWEST || aliases.length > 0 || delivered.has(version))
 
 /** The latest uses of a version, those in force first. */
 export const latestUses = (uses: readonly Use[]): readonly Use[] =>

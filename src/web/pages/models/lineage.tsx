@@ -1,16 +1,12 @@
 import { Link } from 'wouter'
-import { useApi, useApiAll } from '../../api/use-api.ts'
+import { useApi } from '../../api/use-api.ts'
 import { Badge, toneOf } from '../../parts/cells.tsx'
-import { Loaded, Panel, Quiet } from '../../parts/layout.tsx'
+import { Panel, Quiet } from '../../parts/layout.tsx'
 import { count, measure, plural, words } from '../../text/format.ts'
 import styles from './lineage.module.css'
-import { chooseVersions, isInForce, latestUses, type Use } from './lineage-versions.ts'
+import { chooseVersions, latestUses, type Use } from './lineage-versions.ts'
 import { type ModelDetail, newestFirst, type Version, type VersionLineage } from './model-records.ts'
 import { AliasNames } from './versions.tsx'
-
-const MAX_PLANS = 100
-/** Of all models: these come and go. */
-const MAX_UNFINISHED = 1000
 
 const hrefOf = ({ kind, id }: Use, modelId: string): string => {
   if (kind === 'rollout') return `/delivery/rollouts/${modelId}/${id}`
@@ -86,53 +82,19 @@ const Row = ({ model, version }: { readonly model: ModelDetail; readonly version
   )
 }
 
-/**
- * What plans of the model name the versions that devices still get from them. Active and paused rollouts and running
- * experiments count however many newer plans there are.
- */
-const useVersionsInUse = (model: ModelDetail) => {
-  const path = { model_id: model.id }
-  const newest = useApi('/api/v1/models/{model_id}/rollouts', { path, query: { limit: MAX_PLANS } })
-  const unfinished = useApiAll(
-    '/api/v1/rollouts',
-    (['active', 'paused'] as const).map((status) => ({ query: { status, limit: MAX_UNFINISHED } })),
-  )
-  const deployments = useApi('/api/v1/deployments', {
-    query: { limit: MAX_PLANS, ...(model.name !== null && { model_name: model.name }) },
-  })
-  const experiments = useApi('/api/v1/experiments', { query: { status: 'running', limit: MAX_UNFINISHED } })
-  const rollouts = [newest.data, ...unfinished].flatMap((page) => page?.rollouts ?? [])
-  const plans = [
-    ...rollouts.map(({ model_id, version, status }) => ({ kind: 'rollout', model_id, version, status }) as const),
-    ...(deployments.data?.deployments ?? []).map(
-      ({ model_id, model_version: version, status }) => ({ kind: 'deployment', model_id, version, status }) as const,
-    ),
-    ...(experiments.data?.experiments ?? []).flatMap(({ status, variants }) =>
-      variants.map(({ model_id, version }) => ({ kind: 'experiment', model_id, version, status }) as const),
-    ),
-  ]
-  const inUse = plans.filter((plan) => plan.model_id === model.id && isInForce(plan))
-  return { query: newest, versions: new Set(inUse.map(({ version }) => version)) }
-}
-
 /** Lineage in both directions: the origins of versions, and the plans that deliver them. */
 export const Lineage = ({ model }: { readonly model: ModelDetail }) => {
-  const inUse = useVersionsInUse(model)
-  const rows = chooseVersions(newestFirst(model), inUse.versions)
+  const rows = chooseVersions(newestFirst(model), new Set(model.delivered_versions))
   return (
     <Panel
       title="Lineage"
       aside={rows.length < model.versions.length && `${rows.length} of ${model.versions.length} versions`}
     >
-      <Loaded query={inUse.query}>
-        {() => (
-          <ul className={styles.lineage}>
-            {rows.map((version) => (
-              <Row key={version.version} model={model} version={version} />
-            ))}
-          </ul>
-        )}
-      </Loaded>
+      <ul className={styles.lineage}>
+        {rows.map((version) => (
+          <Row key={version.version} model={model} version={version} />
+        ))}
+      </ul>
     </Panel>
   )
 }

@@ -1,14 +1,15 @@
-import { useState } from 'react'
 import { Link } from 'wouter'
 import { useApi, WITHOUT_EVENTS } from '../../api/use-api.ts'
 import { Ago, Id } from '../../parts/cells.tsx'
-import { Aside, Button, Empty, Facts, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
+import { DetailPage } from '../../parts/detail-page.tsx'
+import { DialogButton } from '../../parts/dialog.tsx'
+import { Empty, Facts, Panel } from '../../parts/layout.tsx'
 import { policyHref } from '../../url/hrefs.ts'
 import { AliasHistory } from './alias-history.tsx'
 import { CompareVersions } from './compare-versions.tsx'
 import { DeployDialog } from './deploy-dialog.tsx'
 import { Lineage } from './lineage.tsx'
-import { type ModelDetail, nameOf, useSharedNote } from './model-records.ts'
+import { type ModelDetail, nameOf, useGuard, useSharedNote } from './model-records.ts'
 import { Versions } from './versions.tsx'
 
 const About = ({ model }: { readonly model: ModelDetail }) => {
@@ -51,54 +52,45 @@ const SharedUpdates = ({ modelId }: { readonly modelId: string }) => {
 /** A model: its versions and aliases, their origins and uses, and deployment. */
 export const ModelPage = ({ modelId }: { readonly modelId: string }) => {
   const query = useApi('/api/v1/models/{model_id}', { path: { model_id: modelId } })
-  const [deploying, setDeploying] = useState<string | null>(null)
-  const model = query.data
-  const sharedNote = useSharedNote(model)
+  const isShared = useSharedNote(query.data) !== null
+  const guard = useGuard(query.data)
   return (
-    <>
-      <PageHeader title={model ? nameOf(model) : modelId} up={{ href: '/models', label: 'Models' }}>
-        <Aside>
-          {model && model.versions.length > 0 && (
-            <Button
-              needs="models:write"
-              tone="primary"
-              disabled={sharedNote !== null}
-              title={sharedNote ?? undefined}
-              onClick={() => setDeploying('latest')}
-            >
-              Deploy
-            </Button>
+    <DetailPage
+      query={query}
+      title={nameOf}
+      loading={modelId}
+      up={['/models', 'Models']}
+      actions={(model) =>
+        model.versions.length > 0 && (
+          <DialogButton {...guard} tone="primary" dialog={<DeployDialog model={model} version="latest" />}>
+            Deploy
+          </DialogButton>
+        )
+      }
+    >
+      {(model) => (
+        <>
+          {model.versions.length === 0 ? (
+            <Panel title="Versions">
+              <Empty
+                title="No versions yet"
+                command={`svc push weights.onnx --model-id ${nameOf(model)} --version 1.0.0`}
+              >
+                Upload its weights:
+              </Empty>
+            </Panel>
+          ) : (
+            <>
+              <Versions model={model} />
+              {!isShared && <Lineage model={model} />}
+              <CompareVersions model={model} />
+            </>
           )}
-        </Aside>
-      </PageHeader>
-      <Loaded query={query}>
-        {(loaded) => (
-          <>
-            {loaded.versions.length === 0 ? (
-              <Panel title="Versions">
-                <Empty
-                  title="No versions yet"
-                  command={`svc push weights.onnx --model-id ${nameOf(loaded)} --version 1.0.0`}
-                >
-                  Upload its weights:
-                </Empty>
-              </Panel>
-            ) : (
-              <>
-                <Versions model={loaded} onDeploy={setDeploying} />
-                {sharedNote === null && <Lineage model={loaded} />}
-                <CompareVersions model={loaded} />
-              </>
-            )}
-            {sharedNote !== null && <SharedUpdates modelId={modelId} />}
-            <About model={loaded} />
-            <AliasHistory model={loaded} />
-            {deploying !== null && (
-              <DeployDialog model={loaded} version={deploying} onClose={() => setDeploying(null)} />
-            )}
-          </>
-        )}
-      </Loaded>
-    </>
+          {isShared && <SharedUpdates modelId={modelId} />}
+          <About model={model} />
+          <AliasHistory model={model} />
+        </>
+      )}
+    </DetailPage>
   )
 }

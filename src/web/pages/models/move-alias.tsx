@@ -1,22 +1,13 @@
-import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { api, write } from '../../api/client.ts'
 import { FormDialog } from '../../parts/dialog.tsx'
-import { Outcome, Suggestions, TextField } from '../../parts/form.tsx'
+import { Outcome, Suggestions, TextField, useFields } from '../../parts/form.tsx'
 import { type ModelDetail, nameOf, type Version } from './model-records.ts'
 
 /** Creates an alias or moves it to a version. Fails if the alias has been moved since this page was loaded. */
-export const MoveAlias = ({
-  model,
-  version,
-  onClose,
-}: {
-  readonly model: ModelDetail
-  readonly version: Version
-  readonly onClose: () => void
-}) => {
+export const MoveAlias = ({ model, version }: { readonly model: ModelDetail; readonly version: Version }) => {
   const [, navigate] = useLocation()
-  const [alias, setAlias] = useState('')
+  const [{ alias }, field] = useFields({ alias: '' })
   const holder = model.versions.find(({ aliases }) => aliases.includes(alias))
   const known = [...new Set([...model.versions.flatMap(({ aliases }) => aliases), 'production', 'candidate'])]
   const isHere = holder?.version === version.version
@@ -24,32 +15,24 @@ export const MoveAlias = ({
     <FormDialog
       title={`Set an alias for version ${version.version_label}`}
       verb={holder === undefined ? 'Set alias' : isHere ? 'Close' : `Move ${alias}`}
-      onClose={onClose}
       act={async () => {
         if (isHere) return
-        const made = await write(
-          api.PUT('/api/v1/models/{model_id}/aliases/{alias}', {
-            params: { path: { model_id: model.id, alias } },
-            body: {
-              version: String(version.version),
-              expected_version: holder === undefined ? null : String(holder.version),
-            },
-          }),
-        )
+        const params = { path: { model_id: model.id, alias } }
+        const expected_version = holder === undefined ? null : String(holder.version)
+        const body = { version: String(version.version), expected_version }
+        const made = await write(api.PUT('/api/v1/models/{model_id}/aliases/{alias}', { params, body }))
         // The request waits for another admin. The approvals page shows it and can withdraw it.
         if ('requested_by' in made) navigate('/organization/approvals')
       }}
     >
       <TextField
         label="Alias"
-        name="alias"
         hint="Such as production. An alias can be used wherever a version can."
         required
         pattern="(?![vV]?\d)[A-Za-z][A-Za-z0-9_\-]{0,62}"
         title="Letters, digits, -, and _; must begin with a letter and not look like a version number"
         list="aliases"
-        value={alias}
-        onChange={setAlias}
+        {...field('alias')}
       />
       <Suggestions id="aliases" values={known} />
       {alias !== '' && (

@@ -1,31 +1,30 @@
-import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { ApiError } from '../../../client/client.ts'
 import { HEALTH } from '../../../domain/rollout.ts'
 import { useDryRun, useGroupOptions } from '../../api/choices.ts'
 import { api, write } from '../../api/client.ts'
 import { SendForm } from '../../parts/dialog.tsx'
-import { CheckField, FieldRow, Fields, NumberField, Outcome, SelectField } from '../../parts/form.tsx'
+import { CheckField, FieldRow, Fields, NumberField, Outcome, SelectField, useFields } from '../../parts/form.tsx'
 import { Problem, useLastError, Warnings } from '../../parts/layout.tsx'
+import { WarningText } from '../../parts/warning-text.tsx'
 import { duration, percent, plural } from '../../text/format.ts'
-import type { ModelDetail } from './model-records.ts'
+import type { DeployProps } from './model-records.ts'
 import styles from './models.module.css'
 
-interface Requested {
-  readonly version: string
-  readonly rollout_percentage: number
-  readonly target_percentage: number
-  readonly increment_step: number
-  readonly step_interval_minutes: number
-  readonly group?: string
-  readonly auto_rollback: boolean
+const STANDARD = {
+  rollout_percentage: 10,
+  increment_step: 10,
+  step_interval_minutes: 60,
+  target_percentage: 100,
+  auto_rollback: false,
+  group: '',
 }
 
 const SHOWN_STEPS = 6
 
 const isWhole = (value: number): boolean => Number.isInteger(value) && value >= 0 && value <= 100
 
-const isComplete = (requested: Requested): boolean =>
+const isComplete = (requested: typeof STANDARD): boolean =>
   isWhole(requested.rollout_percentage) &&
   isWhole(requested.target_percentage) &&
   isWhole(requested.increment_step) &&
@@ -53,38 +52,18 @@ const Preview = ({ query }: { readonly query: ReturnType<typeof useDryRun> }) =>
           </li>
         ))}
       </ol>
-      <Warnings texts={warnings} />
+      <Warnings texts={warnings} show={(text) => <WarningText text={text} />} />
     </Outcome>
   )
 }
 
-export const RolloutForm = ({
-  model,
-  version,
-  onClose,
-}: {
-  readonly model: ModelDetail
-  readonly version: string
-  readonly onClose: () => void
-}) => {
+export const RolloutForm = ({ model, version }: DeployProps) => {
   const [, navigate] = useLocation()
-  const [first, setFirst] = useState(10)
-  const [target, setTarget] = useState(100)
-  const [step, setStep] = useState(10)
-  const [minutes, setMinutes] = useState(60)
-  const [group, setGroup] = useState('')
-  const [automatic, setAutomatic] = useState(false)
+  const [values, field] = useFields(STANDARD)
   const groups = useGroupOptions(model.org_id)
-  const requested = {
-    version,
-    rollout_percentage: first,
-    target_percentage: target,
-    increment_step: step,
-    step_interval_minutes: minutes,
-    auto_rollback: automatic,
-    ...(group !== '' && { group }),
-  }
-  const isValid = isComplete(requested)
+  const { group, ...settings } = values
+  const requested = { version, ...settings, ...(group !== '' && { group }) }
+  const isValid = isComplete(values)
   const preview = useDryRun(model.id, requested, isValid)
   const start = async (): Promise<void> => {
     const { rollout_id } = await write(
@@ -99,44 +78,19 @@ export const RolloutForm = ({
       // The preview shows why.
       disabled={isValid && preview.error instanceof ApiError}
       act={start}
-      onClose={onClose}
     >
       <Fields>
-        <SelectField label="Devices" value={group} options={groups} onChange={setGroup} />
+        <SelectField label="Devices" options={groups} {...field('group')} />
         <FieldRow>
-          <NumberField
-            label="First"
-            name="rollout_percentage"
-            unit="%"
-            min={0}
-            max={100}
-            value={first}
-            onChange={setFirst}
-          />
-          <NumberField label="Step" name="increment_step" unit="%" min={1} max={100} value={step} onChange={setStep} />
-          <NumberField
-            label="Every"
-            name="step_interval_minutes"
-            unit="min"
-            min={0.01}
-            step="any"
-            value={minutes}
-            onChange={setMinutes}
-          />
-          <NumberField
-            label="Up to"
-            name="target_percentage"
-            unit="%"
-            min={0}
-            max={100}
-            value={target}
-            onChange={setTarget}
-          />
+          <NumberField label="First" unit="%" min={0} max={100} {...field('rollout_percentage')} />
+          <NumberField label="Step" unit="%" min={1} max={100} {...field('increment_step')} />
+          <NumberField label="Every" unit="min" min={0.01} step="any" {...field('step_interval_minutes')} />
+          <NumberField label="Up to" unit="%" min={0} max={100} {...field('target_percentage')} />
         </FieldRow>
         <CheckField
           label="Roll back automatically when too many devices fail, instead of pausing"
-          checked={automatic}
-          onChange={setAutomatic}
+          checked={values.auto_rollback}
+          onChange={field('auto_rollback').onChange}
         />
         {isValid && <Preview query={preview} />}
       </Fields>

@@ -1,9 +1,11 @@
-import { useState } from 'react'
 import { Actions, Ago, Id } from '../../parts/cells.tsx'
-import { Button, Panel, Quiet } from '../../parts/layout.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { DialogButton } from '../../parts/dialog.tsx'
+import { Quiet } from '../../parts/layout.tsx'
+import { TablePanel } from '../../parts/list-page.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { bytes, plural } from '../../text/format.ts'
-import { type ModelDetail, newestFirst, useSharedNote, type Version } from './model-records.ts'
+import { DeployDialog } from './deploy-dialog.tsx'
+import { type ModelDetail, newestFirst, useGuard, type Version } from './model-records.ts'
 import styles from './models.module.css'
 import { MoveAlias } from './move-alias.tsx'
 
@@ -41,12 +43,7 @@ const Formats = ({ model, version }: { readonly model: ModelDetail; readonly ver
   </span>
 )
 
-const columns = (
-  model: ModelDetail,
-  sharedNote: string | null,
-  onAlias: (version: Version) => void,
-  onDeploy: (version: string) => void,
-): readonly Column<Version>[] => [
+const columns = (model: ModelDetail, guard: ReturnType<typeof useGuard>): readonly Column<Version>[] => [
   {
     name: 'Version',
     cell: ({ version, version_label, aliases }) => (
@@ -69,46 +66,31 @@ const columns = (
         <a href={downloadOf(model, version)} download aria-label={`Download ${version.version_label}`}>
           Download
         </a>
-        <Button
-          needs="models:write"
-          disabled={sharedNote !== null}
-          title={sharedNote ?? undefined}
+        <DialogButton
+          {...guard}
           aria-label={`Alias of ${version.version_label}`}
-          onClick={() => onAlias(version)}
+          dialog={<MoveAlias model={model} version={version} />}
         >
           Alias
-        </Button>
-        <Button
-          needs="models:write"
-          disabled={sharedNote !== null}
-          title={sharedNote ?? undefined}
+        </DialogButton>
+        <DialogButton
+          {...guard}
           aria-label={`Deploy ${version.version_label}`}
-          onClick={() => onDeploy(version.version_label)}
+          dialog={<DeployDialog model={model} version={version.version_label} />}
         >
           Deploy
-        </Button>
+        </DialogButton>
       </Actions>
     ),
   },
 ]
 
-export const Versions = ({
-  model,
-  onDeploy,
-}: {
-  readonly model: ModelDetail
-  readonly onDeploy: (version: string) => void
-}) => {
-  const [naming, setNaming] = useState<Version | null>(null)
-  return (
-    <Panel title="Versions" aside={plural(model.versions.length, 'version')} flush>
-      <Table
-        label="Versions"
-        columns={columns(model, useSharedNote(model), setNaming, onDeploy)}
-        rows={newestFirst(model)}
-        rowKey={({ version }) => String(version)}
-      />
-      {naming && <MoveAlias model={model} version={naming} onClose={() => setNaming(null)} />}
-    </Panel>
-  )
-}
+export const Versions = ({ model }: { readonly model: ModelDetail }) => (
+  <TablePanel
+    title="Versions"
+    aside={plural(model.versions.length, 'version')}
+    columns={columns(model, useGuard(model))}
+    rows={newestFirst(model)}
+    rowKey="version"
+  />
+)

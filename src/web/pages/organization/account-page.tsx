@@ -5,8 +5,8 @@ import { changeFactors } from '../../api/confirmation.ts'
 import { askToConfirm, useSession } from '../../api/session.ts'
 import { type ResponseOf, useApi, WITHOUT_EVENTS } from '../../api/use-api.ts'
 import { Ago } from '../../parts/cells.tsx'
-import { Confirm, DialogButton, FormDialog } from '../../parts/dialog.tsx'
-import { CheckField, TextField } from '../../parts/form.tsx'
+import { ConfirmButton, DialogButton, FormDialog } from '../../parts/dialog.tsx'
+import { CheckField, TextField, useFields } from '../../parts/form.tsx'
 import { Button, Empty, Facts, Loaded, Panel, Problem, Quiet } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { useAction } from '../../parts/use-action.ts'
@@ -18,42 +18,34 @@ import { Passkeys } from './passkeys.tsx'
 type Account = ResponseOf<'/api/v1/account'>
 type OwnSession = ResponseOf<'/api/v1/account/sessions'>['sessions'][number]
 
-const ChangePassword = ({ onClose }: { readonly onClose: () => void }) => {
-  const [before, setBefore] = useState('')
-  const [after, setAfter] = useState('')
-  const [revoke, setRevoke] = useState(false)
-  const body = { old_password: before, new_password: after, revoke_keys: revoke }
+const ChangePassword = () => {
+  const [body, field] = useFields({ old_password: '', new_password: '', revoke_keys: false })
   return (
     <FormDialog
       title="Change password"
       verb="Change"
       act={() => writeWithoutBody(api.PUT('/api/v1/account/password', { body }))}
-      onClose={onClose}
     >
       <TextField
         label="Current password"
-        name="old_password"
         type="password"
         required
         autoComplete="current-password"
-        value={before}
-        onChange={setBefore}
+        {...field('old_password')}
       />
       <TextField
         label="New password"
-        name="new_password"
         hint="At least 12 characters. Your other sessions end."
         type="password"
         required
         minLength={12}
         autoComplete="new-password"
-        value={after}
-        onChange={setAfter}
+        {...field('new_password')}
       />
       <CheckField
         label="Also revoke my personal keys; svc must then sign in again"
-        checked={revoke}
-        onChange={setRevoke}
+        checked={body.revoke_keys}
+        onChange={field('revoke_keys').onChange}
       />
     </FormDialog>
   )
@@ -87,31 +79,24 @@ const Factors = ({ account, onDone }: { readonly account: Account; readonly onDo
         An authenticator app is set up; {plural(account.recovery_codes_left, 'recovery code')}{' '}
         {account.recovery_codes_left === 1 ? 'is' : 'are'} left.
       </p>
-      <DialogButton
-        dialog={(close) => (
-          <Confirm title="Create new recovery codes?" verb="Create" tone="primary" act={renew} onClose={close}>
-            Those that you have stop working at once.
-          </Confirm>
-        )}
+      <ConfirmButton
+        button={{ children: 'Create new recovery codes' }}
+        title="Create new recovery codes?"
+        verb="Create"
+        tone="primary"
+        act={renew}
       >
-        Create new recovery codes
-      </DialogButton>{' '}
+        Those that you have stop working at once.
+      </ConfirmButton>{' '}
       <Button onClick={() => setReplacing(true)}>Replace the app</Button>{' '}
-      <DialogButton
-        tone="danger"
-        dialog={(close) => (
-          <Confirm
-            title="Remove the app?"
-            verb="Remove"
-            act={() => changeFactors(() => writeWithoutBody(api.DELETE('/api/v1/account/totp')))}
-            onClose={close}
-          >
-            You no longer need its codes to sign in. Remove the entry from the app, too.
-          </Confirm>
-        )}
+      <ConfirmButton
+        button={{ children: 'Remove the app', tone: 'danger' }}
+        title="Remove the app?"
+        verb="Remove"
+        act={() => changeFactors(() => writeWithoutBody(api.DELETE('/api/v1/account/totp')))}
       >
-        Remove the app
-      </DialogButton>
+        You no longer need its codes to sign in. Remove the entry from the app, too.
+      </ConfirmButton>
     </>
   )
 }
@@ -185,9 +170,7 @@ export const AccountPage = () => {
                   ['Role', account.role],
                 ]}
               />
-              {account.password && (
-                <DialogButton dialog={(close) => <ChangePassword onClose={close} />}>Change password</DialogButton>
-              )}
+              {account.password && <DialogButton dialog={<ChangePassword />}>Change password</DialogButton>}
             </Panel>
             {isWeak ? (
               <Panel title="Second factor">

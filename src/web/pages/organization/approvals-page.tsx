@@ -1,13 +1,12 @@
-import { useState } from 'react'
 import { shellWord } from '../../../domain/shell-word.ts'
 import { api, write } from '../../api/client.ts'
 import { useSession } from '../../api/session.ts'
 import { type ResponseOf, useApiPages } from '../../api/use-api.ts'
 import { Actions, Ago, Badge, type Tone } from '../../parts/cells.tsx'
-import { Confirm, DialogButton } from '../../parts/dialog.tsx'
-import { Choice, TextField } from '../../parts/form.tsx'
-import { Empty, Filters, Loaded } from '../../parts/layout.tsx'
-import { TablePanel } from '../../parts/list-page.tsx'
+import { Confirm, ConfirmButton, DialogButton } from '../../parts/dialog.tsx'
+import { Choice, TextField, useFields } from '../../parts/form.tsx'
+import { Empty, Filters } from '../../parts/layout.tsx'
+import { LoadedTable } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { shortId } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
@@ -19,30 +18,22 @@ const STATUSES = [
   ['pending', 'Waiting'],
   ['all', 'All'],
 ] as const
-const DEFAULTS: { readonly status: string } = { status: 'pending' }
+const DEFAULTS = { status: 'pending' as (typeof STATUSES)[number][0] }
+const WORDS = { status: STATUSES }
 const TONES: Readonly<Record<string, Tone>> = { approved: 'good', rejected: 'bad', pending: 'warn' }
 
 const at = ({ id }: Approval) => ({ params: { path: { approval_id: id } } })
 
-const Reject = ({ approval, onClose }: { readonly approval: Approval; readonly onClose: () => void }) => {
-  const [reason, setReason] = useState('')
+const Reject = ({ approval }: { readonly approval: Approval }) => {
+  const [body, field] = useFields({ reason: '' })
   return (
     <Confirm
       title="Reject the request"
       verb="Reject"
-      act={() => write(api.POST('/api/v1/approvals/{approval_id}/reject', { ...at(approval), body: { reason } }))}
-      onClose={onClose}
+      act={() => write(api.POST('/api/v1/approvals/{approval_id}/reject', { ...at(approval), body }))}
     >
       <p>{approval.title}: this will not be carried out.</p>
-      <TextField
-        label="Reason"
-        name="reason"
-        hint="Shown to the requester."
-        required
-        maxLength={1000}
-        value={reason}
-        onChange={setReason}
-      />
+      <TextField label="Reason" hint="Shown to the requester." required maxLength={1000} {...field('reason')} />
     </Confirm>
   )
 }
@@ -56,23 +47,15 @@ const ENDS = {
 const End = ({ approval, by }: { readonly approval: Approval; readonly by: keyof typeof ENDS }) => {
   const { verb, tone, needs, says } = ENDS[by]
   return (
-    <DialogButton
-      aria-label={`${verb}: ${approval.title}`}
-      needs={needs}
-      dialog={(close) => (
-        <Confirm
-          title={`${verb} the request`}
-          verb={verb}
-          tone={tone}
-          act={() => write(api.POST(`/api/v1/approvals/{approval_id}/${by}`, at(approval)))}
-          onClose={close}
-        >
-          {approval.title}: {says}
-        </Confirm>
-      )}
+    <ConfirmButton
+      button={{ 'aria-label': `${verb}: ${approval.title}`, needs }}
+      title={`${verb} the request`}
+      verb={verb}
+      tone={tone}
+      act={() => write(api.POST(`/api/v1/approvals/{approval_id}/${by}`, at(approval)))}
     >
-      {verb}
-    </DialogButton>
+      {approval.title}: {says}
+    </ConfirmButton>
   )
 }
 
@@ -94,11 +77,7 @@ const columnsOf = (own: string | undefined): readonly Column<Approval>[] => [
       row.status === 'pending' && (
         <Actions>
           {row.requested_by !== own && <End approval={row} by="approve" />}
-          <DialogButton
-            aria-label={`Reject: ${row.title}`}
-            needs="admin"
-            dialog={(close) => <Reject approval={row} onClose={close} />}
-          >
+          <DialogButton aria-label={`Reject: ${row.title}`} needs="admin" dialog={<Reject approval={row} />}>
             Reject
           </DialogButton>
           <End approval={row} by="cancel" />
@@ -109,10 +88,9 @@ const columnsOf = (own: string | undefined): readonly Column<Approval>[] => [
 
 /** Requests that need approval by an admin other than the requester, and past requests. */
 export const ApprovalsPage = () => {
-  const [page, change] = usePageState(DEFAULTS)
+  const [{ status }, change] = usePageState(DEFAULTS, WORDS)
   const session = useSession().data
   const org = session?.org_id ?? 'my-org'
-  const status = page.status === 'all' ? 'all' : 'pending'
   const query = useApiPages(
     '/api/v1/approvals',
     { query: status === 'all' ? {} : { status } },
@@ -124,26 +102,23 @@ export const ApprovalsPage = () => {
       <Filters>
         <Choice label="Status" value={status} options={STATUSES} onChange={(next) => change({ status: next })} />
       </Filters>
-      <Loaded query={query}>
-        {({ rows }) => (
-          <TablePanel
-            title="Approvals"
-            columns={columnsOf(session?.person?.id)}
-            rows={rows}
-            rowKey="id"
-            {...query.scrolling}
-            empty={
-              <Empty
-                title={status === 'all' ? 'Nothing has been requested yet' : 'Nothing is waiting for approval'}
-                command={`svc org set ${shellWord(org)} --require-approval true`}
-              >
-                Organizations can require a second admin for moving aliases, and for rollouts and deployments that reach
-                more than half of the devices:
-              </Empty>
-            }
-          />
-        )}
-      </Loaded>
+      <LoadedTable
+        title="Approvals"
+        query={query}
+        columns={columnsOf(session?.person?.id)}
+        rows={({ rows }) => rows}
+        rowKey="id"
+        {...query.scrolling}
+        empty={
+          <Empty
+            title={status === 'all' ? 'Nothing has been requested yet' : 'Nothing is waiting for approval'}
+            command={`svc org set ${shellWord(org)} --require-approval true`}
+          >
+            Organizations can require a second admin for moving aliases, and for rollouts and deployments that reach
+            more than half of the devices:
+          </Empty>
+        }
+      />
     </>
   )
 }

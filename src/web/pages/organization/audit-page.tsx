@@ -3,10 +3,10 @@ import { AUDIT_RESULTS, type AuditResult } from '../../../domain/audit.ts'
 import { useMay, useSession } from '../../api/session.ts'
 import { type ResponseOf, useApiPages, WITHOUT_EVENTS } from '../../api/use-api.ts'
 import { Ago, Badge, type Tone } from '../../parts/cells.tsx'
-import { Dialog, DialogButton } from '../../parts/dialog.tsx'
+import { CloseButton, Dialog, DialogButton } from '../../parts/dialog.tsx'
 import { Choice, choices, SearchField } from '../../parts/form.tsx'
-import { Aside, Button, Empty, Facts, Filters, Loaded, Quiet } from '../../parts/layout.tsx'
-import { TablePanel } from '../../parts/list-page.tsx'
+import { Aside, Empty, Facts, Filters, Quiet } from '../../parts/layout.tsx'
+import { LoadedTable } from '../../parts/list-page.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { exact, shortId } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
@@ -16,7 +16,7 @@ import { VerifyAudit } from './verify-audit.tsx'
 type Entry = ResponseOf<'/api/v1/audit'>['entries'][number]
 type FieldChange = Entry['changes'][number]
 
-const DEFAULTS = { actor: '', action: '', object: '', result: '' }
+const DEFAULTS = { actor: '', action: '', object: '', result: '' as AuditResult | '' }
 const RESULTS = choices('Any result', AUDIT_RESULTS)
 const WORDS = { result: RESULTS }
 const TONES: Readonly<Record<AuditResult, Tone>> = { ok: 'good', refused: 'warn', failed: 'bad' }
@@ -40,10 +40,7 @@ const columnsOf = (everyones: boolean): readonly Column<Entry>[] => [
   {
     name: 'Details',
     cell: (entry) => (
-      <DialogButton
-        aria-label={`Show entry ${entry.seq}`}
-        dialog={(close) => <Details entry={entry} onClose={close} />}
-      >
+      <DialogButton aria-label={`Show entry ${entry.seq}`} dialog={<Details entry={entry} />}>
         Show
       </DialogButton>
     ),
@@ -59,8 +56,8 @@ const CHANGES: readonly Column<FieldChange>[] = [
 const present = (entries: readonly (readonly [string, ReactNode])[]) =>
   entries.filter(([, value]) => value !== null && value !== '')
 
-const Details = ({ entry, onClose }: { readonly entry: Entry; readonly onClose: () => void }) => (
-  <Dialog title={`Entry ${entry.seq}`} onClose={onClose}>
+const Details = ({ entry }: { readonly entry: Entry }) => (
+  <Dialog title={`Entry ${entry.seq}`}>
     <Facts
       entries={present([
         ['When', exact(new Date(entry.at))],
@@ -74,7 +71,7 @@ const Details = ({ entry, onClose }: { readonly entry: Entry; readonly onClose: 
       ])}
     />
     {entry.changes.length > 0 && <Table label="Changes" columns={CHANGES} rows={entry.changes} rowKey="field" />}
-    <Button onClick={onClose}>Close</Button>
+    <CloseButton />
   </Dialog>
 )
 
@@ -87,7 +84,7 @@ export const AuditPage = () => {
     ...(actor !== '' && { actor }),
     ...(action !== '' && { action }),
     ...(object !== '' && { object }),
-    ...(result !== '' && { result: result as AuditResult }),
+    ...(result !== '' && { result }),
   }
   const query = useApiPages('/api/v1/audit', { query: filters }, ({ entries }) => entries, WITHOUT_EVENTS)
   const exported = (format: string): string =>
@@ -118,22 +115,17 @@ export const AuditPage = () => {
         {field('Object', 'object', object)}
         <Choice label="Result" value={result} options={RESULTS} onChange={(next) => change({ result: next })} />
       </Filters>
-      <Loaded query={query}>
-        {({ rows }) => (
-          <TablePanel
-            title="Audit log"
-            columns={columnsOf(everyones)}
-            rows={rows}
-            rowKey="id"
-            {...query.scrolling}
-            empty={
-              <Empty title="No entry matches">
-                Names and ids must match exactly; actions are matched by operation id.
-              </Empty>
-            }
-          />
-        )}
-      </Loaded>
+      <LoadedTable
+        title="Audit log"
+        query={query}
+        columns={columnsOf(everyones)}
+        rows={({ rows }) => rows}
+        rowKey="id"
+        {...query.scrolling}
+        empty={
+          <Empty title="No entry matches">Names and ids must match exactly; actions are matched by operation id.</Empty>
+        }
+      />
     </>
   )
 }

@@ -3,14 +3,12 @@ import { useApi, WITHOUT_EVENTS } from '../../api/use-api.ts'
 import { Actions, Ago, Badge, Day, useNow } from '../../parts/cells.tsx'
 import { DialogButton } from '../../parts/dialog.tsx'
 import { Choice } from '../../parts/form.tsx'
-import { Aside, Empty, Filters, Loaded } from '../../parts/layout.tsx'
-import { TablePanel } from '../../parts/list-page.tsx'
-import { showOnce } from '../../parts/shown-once.tsx'
+import { Aside, Empty, Filters } from '../../parts/layout.tsx'
+import { LoadedTable } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
-import { exact } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { CreateKey } from './create-key.tsx'
-import { type CreatedKey, type Key, RevokeKey, RotateKey } from './key-actions.tsx'
+import { type Key, RevokeKey, RotateKey } from './key-actions.tsx'
 import { OrganizationHeader } from './organization-header.tsx'
 
 const KINDS = [
@@ -18,18 +16,13 @@ const KINDS = [
   ['personal', 'Personal keys'],
   ['device', 'Device keys'],
 ] as const
-type Kind = (typeof KINDS)[number][0]
-const DEFAULTS: { readonly kind: string } = { kind: 'service' }
+const DEFAULTS = { kind: 'service' as (typeof KINDS)[number][0] }
+const WORDS = { kind: KINDS }
 
 const stateOf = (key: Key, now: Date): string => {
   if (key.revoked_at !== null) return 'revoked'
   if (key.expires_at !== null && new Date(key.expires_at) <= now) return 'expired'
   return key.replaced_by === null ? 'active' : 'replaced'
-}
-
-const showKey = ({ api_key: text, expires_at }: CreatedKey): void => {
-  const end = expires_at === null ? 'It never expires.' : `It expires on ${exact(new Date(expires_at))}.`
-  showOnce({ title: 'The new key', what: 'key', text, says: `Save it now: it is shown only once. ${end}` })
 }
 
 const columnsOf = (now: Date): readonly Column<Key>[] => [
@@ -52,19 +45,11 @@ const columnsOf = (now: Date): readonly Column<Key>[] => [
       key.revoked_at === null && (
         <Actions>
           {key.kind !== 'device' && stateOf(key, now) === 'active' && (
-            <DialogButton
-              aria-label={`Rotate ${key.name}`}
-              dialog={(close) => <RotateKey apiKey={key} onMade={showKey} onClose={close} />}
-            >
+            <DialogButton aria-label={`Rotate ${key.name}`} dialog={<RotateKey apiKey={key} />}>
               Rotate
             </DialogButton>
           )}
-          <DialogButton
-            aria-label={`Revoke ${key.name}`}
-            dialog={(close) => <RevokeKey apiKey={key} onClose={close} />}
-          >
-            Revoke
-          </DialogButton>
+          <RevokeKey apiKey={key} />
         </Actions>
       ),
   },
@@ -72,15 +57,14 @@ const columnsOf = (now: Date): readonly Column<Key>[] => [
 
 export const KeysPage = () => {
   const now = useNow()
-  const [page, change] = usePageState(DEFAULTS)
-  const kind: Kind = KINDS.find(([each]) => each === page.kind)?.[0] ?? 'service'
+  const [{ kind }, change] = usePageState(DEFAULTS, WORDS)
   const seesAll = useMay()('admin')
   const query = useApi('/api/v1/keys', { query: { kind } }, WITHOUT_EVENTS)
   return (
     <>
       <OrganizationHeader>
         <Aside>
-          <DialogButton tone="primary" needs="admin" dialog={(close) => <CreateKey onMade={showKey} onClose={close} />}>
+          <DialogButton tone="primary" needs="admin" dialog={<CreateKey />}>
             Create service key
           </DialogButton>
         </Aside>
@@ -88,26 +72,23 @@ export const KeysPage = () => {
       <Filters>
         <Choice label="Kind" value={kind} options={KINDS} onChange={(next) => change({ kind: next })} />
       </Filters>
-      <Loaded query={query}>
-        {({ keys }) => (
-          <TablePanel
-            title={seesAll ? 'Keys' : 'Your keys'}
-            label="Keys"
-            aside={!seesAll && 'only your own; those of others require the scope admin'}
-            columns={columnsOf(now)}
-            rows={keys}
-            rowKey="id"
-            empty={
-              <Empty
-                title={seesAll ? 'No keys of this kind yet' : 'You have no keys of this kind'}
-                command="svc keys create ci --scope models:read"
-              >
-                Programs use service keys; approving svc login creates a personal key:
-              </Empty>
-            }
-          />
-        )}
-      </Loaded>
+      <LoadedTable
+        title={seesAll ? 'Keys' : 'Your keys'}
+        label="Keys"
+        aside={!seesAll && 'only your own; those of others require the scope admin'}
+        query={query}
+        columns={columnsOf(now)}
+        rows={({ keys }) => keys}
+        rowKey="id"
+        empty={
+          <Empty
+            title={seesAll ? 'No keys of this kind yet' : 'You have no keys of this kind'}
+            command="svc keys create ci --scope models:read"
+          >
+            Programs use service keys; approving svc login creates a personal key:
+          </Empty>
+        }
+      />
     </>
   )
 }

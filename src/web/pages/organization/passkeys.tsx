@@ -3,7 +3,7 @@ import { api, write, writeWithoutBody } from '../../api/client.ts'
 import { changeFactors } from '../../api/confirmation.ts'
 import { type ResponseOf, useApi, WITHOUT_EVENTS } from '../../api/use-api.ts'
 import { Actions, Ago } from '../../parts/cells.tsx'
-import { Confirm, DialogButton } from '../../parts/dialog.tsx'
+import { Confirm, ConfirmButton, DialogButton } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/form.tsx'
 import { Loaded, Panel } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -13,7 +13,7 @@ type Passkey = ResponseOf<'/api/v1/account/passkeys'>['passkeys'][number]
 
 const at = ({ id }: Passkey) => ({ params: { path: { passkey_id: id } } })
 
-const Rename = ({ passkey, onClose }: { readonly passkey: Passkey; readonly onClose: () => void }) => {
+const Rename = ({ passkey }: { readonly passkey: Passkey }) => {
   const [name, setName] = useState(passkey.name)
   return (
     <Confirm
@@ -25,22 +25,21 @@ const Rename = ({ passkey, onClose }: { readonly passkey: Passkey; readonly onCl
           write(api.PATCH('/api/v1/account/passkeys/{passkey_id}', { ...at(passkey), body: { name } })),
         )
       }
-      onClose={onClose}
     >
       <TextField label="Name" name="name" required maxLength={100} value={name} onChange={setName} />
     </Confirm>
   )
 }
 
-const Remove = ({ passkey, onClose }: { readonly passkey: Passkey; readonly onClose: () => void }) => (
-  <Confirm
+const Remove = ({ passkey }: { readonly passkey: Passkey }) => (
+  <ConfirmButton
+    button={{ 'aria-label': `Remove ${passkey.name}` }}
     title={`Remove ${passkey.name}`}
     verb="Remove"
     act={() => changeFactors(() => writeWithoutBody(api.DELETE('/api/v1/account/passkeys/{passkey_id}', at(passkey))))}
-    onClose={onClose}
   >
     It no longer signs you in here. Your device may still list it: remove it there, too.
-  </Confirm>
+  </ConfirmButton>
 )
 
 const COLUMNS: readonly Column<Passkey>[] = [
@@ -51,18 +50,10 @@ const COLUMNS: readonly Column<Passkey>[] = [
     name: 'Actions',
     cell: (passkey) => (
       <Actions>
-        <DialogButton
-          aria-label={`Rename ${passkey.name}`}
-          dialog={(close) => <Rename passkey={passkey} onClose={close} />}
-        >
+        <DialogButton aria-label={`Rename ${passkey.name}`} dialog={<Rename passkey={passkey} />}>
           Rename
         </DialogButton>
-        <DialogButton
-          aria-label={`Remove ${passkey.name}`}
-          dialog={(close) => <Remove passkey={passkey} onClose={close} />}
-        >
-          Remove
-        </DialogButton>
+        <Remove passkey={passkey} />
       </Actions>
     ),
   },

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { api, write } from '../../api/client.ts'
 import { type ResponseOf, useApi, WITHOUT_EVENTS } from '../../api/use-api.ts'
 import { DialogButton, FormDialog } from '../../parts/dialog.tsx'
-import { NumberField, SelectField } from '../../parts/form.tsx'
+import { NumberField, SelectField, useFields } from '../../parts/form.tsx'
 import { Facts, Loaded, Panel } from '../../parts/layout.tsx'
 
 type Policy = ResponseOf<'/api/v1/team/policy'>
@@ -13,45 +13,32 @@ const WHO = [
   ['all', 'Everybody'],
 ] as const satisfies readonly (readonly [Policy['require_mfa'], string])[]
 
-const ChangePolicy = ({ policy, onClose }: { readonly policy: Policy; readonly onClose: () => void }) => {
+const ChangePolicy = ({ policy }: { readonly policy: Policy }) => {
   // What this admin leaves as it was is not sent: another one may change it meanwhile.
   const [before] = useState(policy)
-  const [mfa, setMfa] = useState(policy.require_mfa)
-  const [hours, setHours] = useState(policy.session_hours)
-  const [minutes, setMinutes] = useState(policy.reauthenticate_minutes ?? 0)
-  const reauthenticate_minutes = minutes === 0 ? null : minutes
+  const [{ require_mfa, session_hours, ...values }, field] = useFields({
+    require_mfa: policy.require_mfa,
+    session_hours: policy.session_hours,
+    reauthenticate_minutes: policy.reauthenticate_minutes ?? 0,
+  })
+  const reauthenticate_minutes = values.reauthenticate_minutes === 0 ? null : values.reauthenticate_minutes
   const body = {
     org_id: policy.org_id,
-    ...(mfa !== before.require_mfa && { require_mfa: mfa }),
-    ...(hours !== before.session_hours && { session_hours: hours }),
+    ...(require_mfa !== before.require_mfa && { require_mfa }),
+    ...(session_hours !== before.session_hours && { session_hours }),
     ...(reauthenticate_minutes !== before.reauthenticate_minutes && { reauthenticate_minutes }),
   }
   return (
-    <FormDialog
-      title="Sign-in policy"
-      verb="Change"
-      act={() => write(api.PATCH('/api/v1/team/policy', { body }))}
-      onClose={onClose}
-    >
+    <FormDialog title="Sign-in policy" verb="Change" act={() => write(api.PATCH('/api/v1/team/policy', { body }))}>
       <p>It applies at once, to open sessions too.</p>
-      <SelectField label="Must have a second factor" value={mfa} options={WHO} onChange={setMfa} />
-      <NumberField
-        label="Sessions end after"
-        name="session_hours"
-        unit="hours"
-        value={hours}
-        min={1}
-        max={8760}
-        onChange={setHours}
-      />
+      <SelectField label="Must have a second factor" options={WHO} {...field('require_mfa')} />
+      <NumberField label="Sessions end after" unit="hours" min={1} max={8760} {...field('session_hours')} />
       <NumberField
         label="Sign in again after inactivity (0: never)"
-        name="reauthenticate_minutes"
         unit="minutes"
-        value={minutes}
         min={0}
         max={525600}
-        onChange={setMinutes}
+        {...field('reauthenticate_minutes')}
       />
     </FormDialog>
   )
@@ -66,7 +53,7 @@ export const SignInPolicy = () => {
         <Panel
           title="Sign-in policy"
           aside={
-            <DialogButton needs="admin" dialog={(close) => <ChangePolicy policy={policy} onClose={close} />}>
+            <DialogButton needs="admin" dialog={<ChangePolicy policy={policy} />}>
               Change sign-in policy
             </DialogButton>
           }

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { components } from '../../../client/api.gen.ts'
 import { unwrap } from '../../../client/client.ts'
 import { api } from '../../api/client.ts'
-import { Dialog } from '../../parts/dialog.tsx'
+import { CloseButton, Dialog } from '../../parts/dialog.tsx'
 import { Button, Problem } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { useAction } from '../../parts/use-action.ts'
@@ -40,7 +40,7 @@ export const VerifyAudit = () => {
               <Table label="Chains" columns={COLUMNS} rows={found.chains} rowKey={({ org_id }) => org_id ?? ''} />
             </>
           )}
-          <Button onClick={close}>Close</Button>
+          <CloseButton />
         </Dialog>
       )}
     </>

@@ -32,32 +32,28 @@ const NoServer = () => (
 
 const Served = () => {
   const query = useApi('/api/v1/inference/models', {})
-  if (query.data === undefined)
-    return (
-      <>
-        <PageHeader title="Playground" />
-        <Loaded query={query}>{() => null}</Loaded>
-      </>
-    )
+  const models = query.data?.data.map(({ id }) => id) ?? []
   return (
-    <Loaded query={query}>
-      {({ data }) => {
-        const models = data.map(({ id }) => id)
-        return models.length === 0 ? (
-          <Empty title="The inference server has no models" command="svc serve starter" />
-        ) : (
-          <Switch>
-            <Route path="/playground">
-              <ChatPage models={models} />
-            </Route>
-            <Route path="/playground/embeddings">
-              <EmbeddingsPage models={models} />
-            </Route>
-            <Route component={NotFound} />
-          </Switch>
-        )
-      }}
-    </Loaded>
+    <>
+      {query.data === undefined && <PageHeader title="Playground" />}
+      <Loaded query={query}>
+        {() =>
+          models.length === 0 ? (
+            <Empty title="The inference server has no models" command="svc serve starter" />
+          ) : (
+            <Switch>
+              <Route path="/playground">
+                <ChatPage models={models} />
+              </Route>
+              <Route path="/playground/embeddings">
+                <EmbeddingsPage models={models} />
+              </Route>
+              <Route component={NotFound} />
+            </Switch>
+          )
+        }
+      </Loaded>
+    </>
   )
 }
 

@@ -1,38 +1,32 @@
-import { type FormEvent, type KeyboardEvent, useState } from 'react'
+import { type KeyboardEvent, useState } from 'react'
 import { FieldRow, NumberField, SelectField } from '../../parts/form.tsx'
 import { Aside, Button, Columns, PageHeader, Panel, Problem } from '../../parts/layout.tsx'
+import { onSubmit } from '../../parts/use-action.ts'
 import { count } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import styles from './playground.module.css'
 import { Transcript } from './transcript.tsx'
-import { type ChatSettings, useChat } from './use-chat.ts'
+import { useChat } from './use-chat.ts'
 
 const DEFAULTS = { model: '', beside: '', temperature: 0.7, tokens: 256 }
 const MAX_TOKENS = 131_072
 const MAX_CHARACTERS = 500_000
 
-/** Input for a question to all models in view; Enter sends it. */
-const Composer = ({
-  busy,
-  fault,
-  onSend,
-  onStop,
-}: {
+interface ComposerProps {
   readonly busy: boolean
   /** The reason why nothing can be sent, or null. */
   readonly fault: string | null
   readonly onSend: (text: string) => void
   readonly onStop: () => void
-}) => {
+}
+
+/** Input for a question to all models in view; Enter sends it. */
+const Composer = ({ busy, fault, onSend, onStop }: ComposerProps) => {
   const [text, setText] = useState('')
   const send = (): void => {
     if (busy || fault !== null || text.trim() === '') return
     onSend(text.trim())
     setText('')
-  }
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    send()
   }
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
@@ -40,7 +34,7 @@ const Composer = ({
     send()
   }
   return (
-    <form className={styles.composer} onSubmit={submit}>
+    <form className={styles.composer} onSubmit={onSubmit(send)}>
       <textarea
         aria-label="Message"
         placeholder="Message (Enter sends, Shift+Enter starts a new line)"
@@ -81,14 +75,10 @@ export const ChatPage = ({ models }: { readonly models: readonly string[] }) => 
   const [tokens, setTokens] = useState(state.tokens)
   const model = models.includes(state.model) ? state.model : models[0]!
   const beside = models.includes(state.beside) ? state.beside : null
-  const settings = (name: string): ChatSettings => ({
-    model: name,
-    temperature,
-    maxTokens: tokens,
-  })
   const send = (text: string): void => {
-    left.ask(text, settings(model))
-    if (beside !== null) right.ask(text, settings(beside))
+    const settings = { temperature, maxTokens: tokens }
+    left.ask(text, { ...settings, model })
+    if (beside !== null) right.ask(text, { ...settings, model: beside })
   }
   const chats = [left, right]
   const named = models.map((name) => [name, name] as const)

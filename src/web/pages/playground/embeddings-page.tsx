@@ -1,8 +1,9 @@
-import { useEffect, useRef, useState } from 'react'
+import { useState } from 'react'
 import { type components, unwrap } from '../../../client/client.ts'
 import { api } from '../../api/client.ts'
 import { SelectField } from '../../parts/form.tsx'
 import { Button, PageHeader, Panel, Problem, Quiet } from '../../parts/layout.tsx'
+import { onSubmit, useAbortableAction } from '../../parts/use-action.ts'
 import { count, duration, NONE, plural } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import styles from './playground.module.css'
@@ -78,51 +79,29 @@ const Similarity = ({ texts, list, ms }: Compared) => {
   )
 }
 
-/** Fetches the embeddings of texts; a new request replaces the previous one. */
-const useCompared = () => {
-  const [compared, setCompared] = useState<Compared | null>(null)
-  const [error, setError] = useState<Error | null>(null)
-  const running = useRef<AbortController>(null)
-  const [busy, setBusy] = useState(false)
-  useEffect(() => () => running.current?.abort(), [])
-  const compare = async (model: string, texts: readonly string[]): Promise<void> => {
-    running.current?.abort()
-    const control = new AbortController()
-    running.current = control
-    const started = performance.now()
-    setBusy(true)
-    setError(null)
-    try {
-      const body = { model, input: [...texts] }
-      const list = await unwrap(await api.POST('/api/v1/inference/embeddings', { body, signal: control.signal }))
-      setCompared({ texts, list, ms: performance.now() - started })
-    } catch (failure) {
-      if (control.signal.aborted) return
-      setCompared(null)
-      setError(failure instanceof Error ? failure : new Error(String(failure)))
-    }
-    setBusy(false)
-  }
-  return { compared, error, busy, compare }
-}
-
 /** Shows how similar texts are to a model. */
 export const EmbeddingsPage = ({ models }: { readonly models: readonly string[] }) => {
   const [state, change] = usePageState(DEFAULTS)
-  const { compared, error, busy, compare } = useCompared()
+  const [compared, setCompared] = useState<Compared | null>(null)
+  const { error, busy, run } = useAbortableAction()
   const model = models.includes(state.model) ? state.model : models[0]!
   const [texts, setTexts] = useState<readonly string[]>(EXAMPLES)
   const filled = texts.map((text) => text.trim()).filter(Boolean)
+  const compare = async (signal: AbortSignal): Promise<void> => {
+    const started = performance.now()
+    const body = { model, input: filled }
+    try {
+      const list = await unwrap(await api.POST('/api/v1/inference/embeddings', { body, signal }))
+      setCompared({ texts: filled, list, ms: performance.now() - started })
+    } catch (error) {
+      setCompared(null)
+      throw error
+    }
+  }
   return (
     <>
       <PageHeader title="Embeddings" />
-      <form
-        className={styles.texts}
-        onSubmit={(event) => {
-          event.preventDefault()
-          void compare(model, filled)
-        }}
-      >
+      <form className={styles.texts} onSubmit={onSubmit(() => run(compare))}>
         <SelectField
           label="Model"
           value={model}

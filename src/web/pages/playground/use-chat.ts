@@ -12,7 +12,7 @@ export interface Turn {
   readonly reply: Reply
 }
 
-export interface ChatSettings {
+interface ChatSettings {
   readonly model: string
   readonly temperature: number
   readonly maxTokens: number

@@ -1,5 +1,8 @@
+import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { Route, Switch, useRoute } from 'wouter'
+import { ApiError } from '../../../client/client.ts'
+import { Unreachable } from '../../api/client.ts'
 import { Empty, Loaded, PageHeader } from '../../parts/layout.tsx'
 import { NotFound } from '../../parts/not-found.tsx'
 import { type ApiDocument, groupsOf, operationsOf } from './document.ts'
@@ -8,7 +11,6 @@ import { OperationPage } from './operation-page.tsx'
 import { Overview } from './overview.tsx'
 import styles from './reference.module.css'
 import { SchemaPage } from './schema-page.tsx'
-import { useDocument } from './use-document.ts'
 
 const Reference = ({ document }: { readonly document: ApiDocument }) => {
   const operations = useMemo(() => operationsOf(document), [document])
@@ -42,15 +44,27 @@ const Reference = ({ document }: { readonly document: ApiDocument }) => {
   )
 }
 
+/** The API document of the service that serves this page. */
+const useDocument = (): UseQueryResult<ApiDocument> =>
+  useQuery({
+    queryKey: ['/openapi.json', {}],
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async ({ signal }) => {
+      const response = await fetch('/openapi.json', { signal }).catch((error: unknown) => {
+        throw signal.aborted ? error : new Unreachable('read', error)
+      })
+      if (!response.ok) throw new ApiError(response.status, await response.json().catch(() => null))
+      return (await response.json()) as ApiDocument
+    },
+  })
+
 /** The API reference, generated from the service's own document. */
 export const Area = () => {
   const query = useDocument()
-  if (query.data === undefined)
-    return (
-      <>
-        <PageHeader title="API" />
-        <Loaded query={query}>{() => null}</Loaded>
-      </>
-    )
-  return <Reference document={query.data} />
+  return (
+    <>
+      {query.data === undefined && <PageHeader title="API" />}
+      <Loaded query={query}>{(document) => <Reference document={document} />}</Loaded>
+    </>
+  )
 }

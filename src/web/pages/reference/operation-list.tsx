@@ -11,14 +11,13 @@ export const Method = ({ method }: { readonly method: string }) => (
   </span>
 )
 
-/** All operations by group; a search filters them. */
-export const OperationList = ({
-  operations,
-  groups,
-}: {
+interface OperationListProps {
   readonly operations: readonly Operation[]
   readonly groups: readonly Group[]
-}) => {
+}
+
+/** All operations by group; a search filters them. */
+export const OperationList = ({ operations, groups }: OperationListProps) => {
   const [query, setQuery] = useState('')
   const [location] = useLocation()
   const found = new Set(search(operations, useDeferredValue(query)))

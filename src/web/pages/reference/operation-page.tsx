@@ -71,14 +71,13 @@ const Responses = ({ operation }: { readonly operation: Operation }) => (
   </Panel>
 )
 
-/** An operation: its parameters and responses, code samples, and a form to try it. */
-export const OperationPage = ({
-  document,
-  operation,
-}: {
+interface OperationPageProps {
   readonly document: ApiDocument
   readonly operation: Operation
-}) => {
+}
+
+/** An operation: its parameters and responses, code samples, and a form to try it. */
+export const OperationPage = ({ document, operation }: OperationPageProps) => {
   const [inputs, setInputs] = useState<Inputs>(() => ({ parameters: {}, body: firstBody(document, operation) }))
   const { summary, description, method, parameters, isPublic } = operation
   return (

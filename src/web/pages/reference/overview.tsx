@@ -5,14 +5,13 @@ import { plural } from '../../text/format.ts'
 import type { ApiDocument, Group } from './document.ts'
 import styles from './reference.module.css'
 
-/** Getting started, and the groups of operations. */
-export const Overview = ({
-  document,
-  groups,
-}: {
+interface OverviewProps {
   readonly document: ApiDocument
   readonly groups: readonly Group[]
-}) => (
+}
+
+/** Getting started, and the groups of operations. */
+export const Overview = ({ document, groups }: OverviewProps) => (
   <>
     <PageHeader title="API" />
     <Panel title={`${document.info.title} ${document.info.version}`}>

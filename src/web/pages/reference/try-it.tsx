@@ -1,7 +1,8 @@
-import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { useState } from 'react'
 import { Badge } from '../../parts/cells.tsx'
 import { Fields, SelectField, TextField } from '../../parts/form.tsx'
 import { Button, Panel, Problem, Quiet } from '../../parts/layout.tsx'
+import { onSubmit, useAbortableAction } from '../../parts/use-action.ts'
 import { duration } from '../../text/format.ts'
 import { faultOfBody, type Inputs, isForm, isJson, missingIn } from './call.ts'
 import { Code } from './code.tsx'
@@ -14,29 +15,25 @@ const wordsOf = (document: ApiDocument, { schema }: Parameter): readonly string[
   return type === 'boolean' ? ['true', 'false'] : (words?.map(String) ?? null)
 }
 
-const ParameterField = ({
-  document,
-  parameter,
-  value,
-  onChange,
-}: {
+interface ParameterProps {
   readonly document: ApiDocument
   readonly parameter: Parameter
   readonly value: string
   readonly onChange: (value: string) => void
-}) => {
+}
+
+const ParameterField = ({ document, parameter, ...field }: ParameterProps) => {
   const { name, required } = parameter
   const words = wordsOf(document, parameter)
   if (words !== null)
     return (
       <SelectField
         label={name}
-        value={value}
         options={[['', required ? 'Choose' : 'Not sent'], ...words.map((word) => [word, word] as const)]}
-        onChange={onChange}
+        {...field}
       />
     )
-  return <TextField label={name} value={value} required={required} onChange={onChange} />
+  return <TextField label={name} required={required} {...field} />
 }
 
 const ResponseView = ({ received: response }: { readonly received: TryItResponse }) => {
@@ -58,57 +55,30 @@ const ResponseView = ({ received: response }: { readonly received: TryItResponse
   )
 }
 
-/** Sends one request at a time; a new one aborts the previous one. */
-const useSending = (operation: Operation) => {
-  const [response, setResponse] = useState<TryItResponse | null>(null)
-  const [error, setError] = useState<Error | null>(null)
-  const [busy, setBusy] = useState(false)
-  const running = useRef<AbortController>(null)
-  useEffect(() => () => running.current?.abort(), [])
-  const run = async (inputs: Inputs, file: File | null): Promise<void> => {
-    running.current?.abort()
-    const control = new AbortController()
-    running.current = control
-    const { signal } = control
-    setBusy(true)
-    setError(null)
-    setResponse(null)
-    try {
-      await send(operation, inputs, { file, signal, onResponse: setResponse })
-    } catch (failure) {
-      if (!signal.aborted) setError(failure instanceof Error ? failure : new Error(String(failure)))
-    }
-    setBusy(false)
-  }
-  const stop = (): void => {
-    running.current?.abort()
-    setResponse((now) => now && { ...now, open: false })
-  }
-  return { response, error, busy, run, stop }
-}
-
-/** A form for one operation. Requests are real: they go to this service. */
-export const TryIt = ({
-  document,
-  operation,
-  inputs,
-  onChange,
-}: {
+interface TryItProps {
   readonly document: ApiDocument
   readonly operation: Operation
   readonly inputs: Inputs
   readonly onChange: (inputs: Inputs) => void
-}) => {
+}
+
+/** A form for one operation. Requests are real: they go to this service. */
+export const TryIt = ({ document, operation, inputs, onChange }: TryItProps) => {
   const { method, parameters, body } = operation
   const [file, setFile] = useState<File | null>(null)
-  const { response, error, busy, run, stop } = useSending(operation)
+  const [response, setResponse] = useState<TryItResponse | null>(null)
+  const { error, busy, run, stop } = useAbortableAction()
   const takesText = isJson(operation) || isForm(operation)
   const fault = takesText ? faultOfBody(operation, inputs.body) : null
   const takesFile = body !== null && !isJson(operation)
   const incomplete = missingIn(operation, inputs).length > 0 || fault !== null
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    void run(inputs, file)
+  const submit = onSubmit(() => {
+    setResponse(null)
+    run((signal) => send(operation, inputs, { file, signal, onResponse: setResponse }))
+  })
+  const onStop = (): void => {
+    stop()
+    setResponse((now) => now && { ...now, open: false })
   }
   return (
     <Panel title="Try it" aside={method === 'GET' ? 'Read-only' : 'Sent with your session: this can change data'}>
@@ -150,7 +120,7 @@ export const TryIt = ({
           <div className={styles.languages}>
             {/* The keys prevent React from reusing the element: otherwise the click on Stop would submit the form. */}
             {busy ? (
-              <Button key="stop" tone="danger" onClick={stop}>
+              <Button key="stop" tone="danger" onClick={onStop}>
                 Stop
               </Button>
             ) : (

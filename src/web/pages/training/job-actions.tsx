@@ -1,8 +1,7 @@
-import { useState } from 'react'
 import { api, write } from '../../api/client.ts'
 import { useIsOthers } from '../../api/session.ts'
 import { Confirm, DialogButton, FormDialog } from '../../parts/dialog.tsx'
-import { NumberField, Outcome } from '../../parts/form.tsx'
+import { NumberField, Outcome, useFields } from '../../parts/form.tsx'
 import { capital, plural } from '../../text/format.ts'
 import type { JobDetail } from './training-records.ts'
 
@@ -11,14 +10,12 @@ const EXTENSION = 10
 
 interface ActionProps {
   readonly job: JobDetail
-  readonly onClose: () => void
 }
 
-const Stop = ({ job, onClose }: ActionProps) => (
+const Stop = ({ job }: ActionProps) => (
   <Confirm
     title="Stop this job?"
     verb="Stop job"
-    onClose={onClose}
     act={() => write(api.POST('/api/v1/training/jobs/{job_id}/stop', { params: { path: { job_id: job.id } } }))}
   >
     {`${plural(job.rounds_completed, 'round')} of ${job.rounds} are done; their models stay in the catalog. A round in progress is lost. The job can be resumed.`}
@@ -32,31 +29,25 @@ const STATE: Readonly<Record<JobDetail['optimizer_state'], string>> = {
 }
 
 /** Resumes a stopped or failed job, or extends a completed one, by a number of rounds. */
-const GoOn = ({ job, onClose, verb }: ActionProps & { readonly verb: 'resume' | 'extend' }) => {
-  const [rounds, setRounds] = useState(verb === 'resume' ? Math.max(1, job.rounds - job.rounds_completed) : EXTENSION)
+const GoOn = ({ job, verb }: ActionProps & { readonly verb: 'resume' | 'extend' }) => {
+  const [body, field] = useFields({
+    rounds: verb === 'resume' ? Math.max(1, job.rounds - job.rounds_completed) : EXTENSION,
+  })
   const title = capital(verb)
   const params = { path: { job_id: job.id } }
   return (
     <FormDialog
       title={`${title} this job`}
       verb={`${title} job`}
-      onClose={onClose}
-      act={() => write(api.POST(`/api/v1/training/jobs/{job_id}/${verb}`, { params, body: { rounds } }))}
+      act={() => write(api.POST(`/api/v1/training/jobs/{job_id}/${verb}`, { params, body }))}
     >
-      <NumberField
-        label="More rounds"
-        name="rounds"
-        value={rounds}
-        min={1}
-        max={MAX_ROUNDS - job.rounds_completed}
-        onChange={setRounds}
-      />
+      <NumberField label="More rounds" min={1} max={MAX_ROUNDS - job.rounds_completed} {...field('rounds')} />
       <Outcome>
         <p>
           {job.rounds_completed === 0
             ? 'The job starts over with its first round'
             : `The job continues from the model of its last completed round, after ${plural(job.rounds_completed, 'round')}`}
-          {!(rounds >= 1) ? '.' : `, until ${plural(job.rounds_completed + rounds, 'round')} are completed.`}
+          {body.rounds >= 1 ? `, until ${plural(job.rounds_completed + body.rounds, 'round')} are completed.` : '.'}
         </p>
         <p>{STATE[job.optimizer_state]}</p>
         {job.privacy !== null && (
@@ -83,9 +74,7 @@ export const JobActions = ({ job }: { readonly job: JobDetail }) => {
       // The key closes an open dialog when the job's state changes, instead of turning it into a different dialog.
       key={action}
       tone={action === 'stop' ? 'danger' : 'primary'}
-      dialog={(close) =>
-        action === 'stop' ? <Stop job={job} onClose={close} /> : <GoOn job={job} verb={action} onClose={close} />
-      }
+      dialog={action === 'stop' ? <Stop job={job} /> : <GoOn job={job} verb={action} />}
     >
       {`${capital(action)} job`}
     </DialogButton>

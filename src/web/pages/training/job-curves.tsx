@@ -38,17 +38,14 @@ const useJobsOfModel = ({ model_id }: JobDetail): readonly Job[] => {
   return jobs.filter((job) => model_id === null || job.model_id === model_id)
 }
 
-const Compare = ({
-  job,
-  jobs,
-  chosen,
-  onChange,
-}: {
+interface CompareProps {
   readonly job: JobDetail
   readonly jobs: readonly Job[]
   readonly chosen: readonly string[]
   readonly onChange: (ids: readonly string[]) => void
-}) => {
+}
+
+const Compare = ({ job, jobs, chosen, onChange }: CompareProps) => {
   const others = jobs.filter(({ id }) => id !== job.id)
   if (others.length === 0) return null
   return (

@@ -2,7 +2,8 @@ import { useMemo } from 'react'
 import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
 import { Ago, Badge, Id, toneOf, useNow } from '../../parts/cells.tsx'
-import { Aside, Empty, Facts, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
+import { DetailPage } from '../../parts/detail-page.tsx'
+import { Empty, Facts, Panel } from '../../parts/layout.tsx'
 import { TablePanel } from '../../parts/list-page.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import { count, duration, elapsed, measure, plural, words } from '../../text/format.ts'
@@ -95,33 +96,34 @@ export const JobPage = ({ jobId }: { readonly jobId: string }) => {
   })
   const newestFirst = useMemo(() => jobRoundsOf(rounds.data ?? { rounds: [], total: 0 }), [rounds.data])
   const total = rounds.data?.total ?? 0
-  const job = query.data
+  const unnamed = `Job ${jobId.slice(0, 8)}`
   return (
-    <>
-      <PageHeader title={job?.name ?? `Job ${jobId.slice(0, 8)}`} up={{ href: '/training', label: 'Training' }}>
-        {job && <Badge state={job.status} />}
-        <Aside>{job && <JobActions job={job} />}</Aside>
-      </PageHeader>
-      <Loaded query={query}>
-        {(loaded) => (
-          <>
-            {(loaded.reason ?? loaded.waiting_for) !== null && (
-              <Panel title={loaded.reason === null ? 'Waiting for devices' : 'Why it ended'}>
-                <p>{loaded.reason ?? loaded.waiting_for}</p>
-                {loaded.status === 'failed' && newestFirst[0] && (
-                  <p>
-                    The page of the last round shows what each device reported:{' '}
-                    <Link href={`/training/rounds/${newestFirst[0].id}`}>{`round ${newestFirst[0].round_number}`}</Link>
-                  </p>
-                )}
-              </Panel>
-            )}
-            <JobCurves job={loaded} rounds={newestFirst} />
-            <Overview job={loaded} rounds={newestFirst} total={total} />
-            <Rounds job={loaded} rounds={newestFirst} total={total} />
-          </>
-        )}
-      </Loaded>
-    </>
+    <DetailPage
+      query={query}
+      title={({ name }) => name ?? unnamed}
+      loading={unnamed}
+      up={['/training', 'Training']}
+      badge={({ status }) => <Badge state={status} />}
+      actions={(job) => <JobActions job={job} />}
+    >
+      {(job) => (
+        <>
+          {(job.reason ?? job.waiting_for) !== null && (
+            <Panel title={job.reason === null ? 'Waiting for devices' : 'Why it ended'}>
+              <p>{job.reason ?? job.waiting_for}</p>
+              {job.status === 'failed' && newestFirst[0] && (
+                <p>
+                  The page of the last round shows what each device reported:{' '}
+                  <Link href={`/training/rounds/${newestFirst[0].id}`}>{`round ${newestFirst[0].round_number}`}</Link>
+                </p>
+              )}
+            </Panel>
+          )}
+          <JobCurves job={job} rounds={newestFirst} />
+          <Overview job={job} rounds={newestFirst} total={total} />
+          <Rounds job={job} rounds={newestFirst} total={total} />
+        </>
+      )}
+    </DetailPage>
   )
 }

@@ -1,20 +1,18 @@
 import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
 import { Ago, Badge, toneOf } from '../../parts/cells.tsx'
-import { Choice, choices } from '../../parts/form.tsx'
-import { Aside, Empty, Filters, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
-import { Pager, pageQuery, TablePanel } from '../../parts/list-page.tsx'
+import { choices } from '../../parts/form.tsx'
+import { Empty, Loaded } from '../../parts/layout.tsx'
+import { createListState, ListPage, TablePanel } from '../../parts/list-page.tsx'
 import { Meter } from '../../parts/meter.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { plural, words } from '../../text/format.ts'
-import { usePageState } from '../../url/use-page-state.ts'
 import { ROUND_COLUMNS } from './round-columns.tsx'
 import { StartTraining } from './start-training.tsx'
 import type { Job } from './training-records.ts'
 
-const DEFAULTS = { status: '', page: 1 }
-const STATUSES = choices('Any status', ['running', 'completed', 'failed', 'stopped'])
-const WORDS = { status: STATUSES }
+const STATUSES = ['running', 'completed', 'failed', 'stopped'] as const
+const useListState = createListState('status', choices('Any status', STATUSES))
 
 const nameOf = (job: Job): string => job.name ?? `Job ${job.id.slice(0, 8)}`
 
@@ -47,9 +45,14 @@ const Rounds = () => {
     <Loaded query={query}>
       {({ rounds, total }) =>
         rounds.length > 0 && (
-          <Panel title="Latest rounds" aside={plural(total, 'round')} flush>
-            <Table label="Rounds" columns={ROUND_COLUMNS} rows={rounds} rowKey="id" />
-          </Panel>
+          <TablePanel
+            title="Latest rounds"
+            label="Rounds"
+            aside={plural(total, 'round')}
+            columns={ROUND_COLUMNS}
+            rows={rounds}
+            rowKey="id"
+          />
         )
       }
     </Loaded>
@@ -58,46 +61,30 @@ const Rounds = () => {
 
 /** Training jobs, and the latest rounds, including those without a job. */
 export const JobsPage = () => {
-  const [{ status, page }, change] = usePageState(DEFAULTS, WORDS)
-  const query = useApi('/api/v1/training/jobs', {
-    query: { ...pageQuery(page), status: status as Job['status'] },
-  })
+  const { query, list, isFiltered } = useListState()
+  const jobs = useApi('/api/v1/training/jobs', { query })
   return (
     <>
-      <PageHeader title="Training">
-        <Aside>
-          <StartTraining />
-        </Aside>
-      </PageHeader>
-      <Filters>
-        <Choice
-          label="Status"
-          value={status}
-          options={STATUSES}
-          onChange={(value) => change({ status: value, page: 1 })}
-        />
-        <Pager page={page} total={query.data?.total ?? 0} onPage={(next) => change({ page: next })} />
-      </Filters>
-      <Loaded query={query}>
-        {({ jobs, total }) => (
-          <TablePanel
-            title="Jobs"
-            label="Training jobs"
-            aside={plural(total, 'job')}
-            columns={JOBS}
-            rows={jobs}
-            rowKey="id"
-            empty={
-              <Empty
-                title={status === '' ? 'No training jobs yet' : 'No job has this status'}
-                command="svc train start my-model --rounds 10"
-              >
-                A job trains a model in consecutive rounds. Start one with:
-              </Empty>
-            }
-          />
-        )}
-      </Loaded>
+      <ListPage
+        {...list}
+        title="Training"
+        panel="Jobs"
+        label="Training jobs"
+        aside={plural(jobs.data?.total ?? 0, 'job')}
+        query={jobs}
+        actions={<StartTraining />}
+        columns={JOBS}
+        rows={(data) => data.jobs}
+        rowKey="id"
+        empty={
+          <Empty
+            title={isFiltered ? 'No job has this status' : 'No training jobs yet'}
+            command="svc train start my-model --rounds 10"
+          >
+            A job trains a model in consecutive rounds. Start one with:
+          </Empty>
+        }
+      />
       <Rounds />
     </>
   )

@@ -2,8 +2,9 @@ import { Link } from 'wouter'
 import { Badge, toneOf } from '../../parts/cells.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Span, type Stretch } from '../../parts/timeline.tsx'
-import { bytes, count, duration, measure, percent } from '../../text/format.ts'
+import { bytes, count, measure, percent } from '../../text/format.ts'
 import { deviceHref } from '../../url/hrefs.ts'
+import { timesOf } from './round-figures.ts'
 import styles from './training.module.css'
 import type { Participant, Update } from './training-records.ts'
 
@@ -22,25 +23,12 @@ const stretchesOf = ({ participant }: Row, start: Date, end: Date, isOver: boole
   const fetched = participant.model_fetched_at ?? participant.acknowledged_at
   const reported = participant.reported_at
   const until = reported === null ? 1 : share(reported)
-  if (fetched === null) return [{ from, to: until, tone: reported === null ? 'idle' : toneOf(participant.state) }]
+  const tone = reported !== null ? toneOf(participant.state) : fetched === null || isOver ? 'idle' : 'busy'
+  if (fetched === null) return [{ from, to: until, tone }]
   return [
     { from, to: share(fetched), tone: 'idle' },
-    {
-      from: share(fetched),
-      to: until,
-      tone: reported === null ? (isOver ? 'idle' : 'busy') : toneOf(participant.state),
-    },
+    { from: share(fetched), to: until, tone },
   ]
-}
-
-const timesOf = ({ participant }: Row, isOver: boolean): string => {
-  const since = (time: string | null): string =>
-    time === null
-      ? isOver
-        ? 'never'
-        : 'not yet'
-      : `after ${duration(Date.parse(time) - Date.parse(participant.selected_at))}`
-  return `Model fetched: ${since(participant.model_fetched_at)}; reported: ${since(participant.reported_at)}`
 }
 
 const Norm = ({ row }: { readonly row: Row }) =>
@@ -67,7 +55,7 @@ export const participantColumns = (
   { name: 'State', cell: ({ participant }) => <Badge state={participant.state} /> },
   {
     name: 'Timeline',
-    cell: (row) => <Span label={timesOf(row, isOver)} stretches={stretchesOf(row, start, end, isOver)} />,
+    cell: (row) => <Span label={timesOf(row.participant, isOver)} stretches={stretchesOf(row, start, end, isOver)} />,
   },
   { name: 'Samples', number: true, cell: ({ update }) => count(update?.num_samples) },
   { name: 'Loss', number: true, cell: ({ update }) => measure(update?.local_loss) },

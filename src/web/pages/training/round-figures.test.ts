@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { figuresOf, jobRoundsOf, timeInRounds } from './round-figures.ts'
+import { figuresOf, jobRoundsOf, timeInRounds, timesOf } from './round-figures.ts'
 import type { Round } from './training-records.ts'
 
 const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, seconds)).toISOString()
@@ -48,4 +48,15 @@ it('numbers the rounds of a job, of which only the latest are listed', () => {
     { round_number: 17, jobRound: 1499 },
     { round_number: 15, jobRound: 1498 },
   ])
+})
+
+it.each([
+  ['selected', null, null, false, 'Model fetched: not yet; update delivered: not yet'],
+  ['delivered', at(1), at(9), true, 'Model fetched: after 1.0 s; update delivered: after 9.0 s'],
+  ['absent', null, at(9), false, 'Model fetched: not yet; update delivered: not yet, absent after 9.0 s'],
+  // It reported nothing until the round timed out.
+  ['failed', null, at(86_400), true, 'Model fetched: never; update delivered: never, failed after 1 d'],
+  ['failed', at(1), at(86_400), true, 'Model fetched: after 1.0 s; update delivered: never, failed after 1 d'],
+] as const)('describes the times of a participant that is %s', (state, model_fetched_at, reported_at, isOver, told) => {
+  expect(timesOf({ state, selected_at: at(0), model_fetched_at, reported_at }, isOver)).toBe(told)
 })

@@ -1,4 +1,4 @@
-import { elapsed } from '../../text/format.ts'
+import { duration, elapsed } from '../../text/format.ts'
 import type { JobRound, Participant, Round, Update } from './training-records.ts'
 
 /** A job's page and curves show at most its latest rounds. */
@@ -55,4 +55,19 @@ export const figuresOf = (
     uploadedBytes: updates.reduce((sum, { model_size_bytes }) => sum + model_size_bytes, 0),
     downloadedBytes: modelBytes === null ? null : modelBytes * fetched.length,
   }
+}
+
+type Times = Pick<Participant, 'state' | 'selected_at' | 'model_fetched_at' | 'reported_at'>
+
+/**
+ * Says when a participant fetched the model and delivered its update, or how its part ended. `reported_at` is also when the
+ * service gave up on a device that reported nothing, such as at the round's timeout.
+ */
+export const timesOf = ({ state, selected_at, model_fetched_at, reported_at }: Times, isOver: boolean): string => {
+  const missing = isOver || state === 'failed' ? 'never' : 'not yet'
+  const since = (time: string | null): string =>
+    time === null ? missing : `after ${duration(Date.parse(time) - Date.parse(selected_at))}`
+  const isDelivered = state === 'delivered'
+  const ended = isDelivered || reported_at === null ? '' : `, ${state} ${since(reported_at)}`
+  return `Model fetched: ${since(model_fetched_at)}; update delivered: ${isDelivered ? since(reported_at) : missing}${ended}`
 }

@@ -1,5 +1,5 @@
-import { Panel } from '../../parts/layout.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { TablePanel } from '../../parts/list-page.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { count, measure, percent } from '../../text/format.ts'
 import type { Round } from './training-records.ts'
 
@@ -26,12 +26,7 @@ const COLUMNS: readonly Column<Row>[] = [
 
 const Metrics = ({ title, metrics }: { readonly title: string; readonly metrics: Round['metrics'] }) => {
   const rows = Object.entries(metrics ?? {})
-  if (rows.length === 0) return null
-  return (
-    <Panel title={title} flush>
-      <Table label={title} columns={COLUMNS} rows={rows} rowKey={([name]) => name} />
-    </Panel>
-  )
+  return rows.length > 0 && <TablePanel title={title} columns={COLUMNS} rows={rows} rowKey={([name]) => name} />
 }
 
 /** How the devices' metrics are distributed, by model and data. */

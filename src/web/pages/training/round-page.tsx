@@ -5,9 +5,9 @@ import { useIsOthers } from '../../api/session.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Ago, Id, useNow } from '../../parts/cells.tsx'
 import { DetailPage } from '../../parts/detail-page.tsx'
-import { Confirm, DialogButton } from '../../parts/dialog.tsx'
-import { Empty, Facts, Figures, Loaded, Note, Panel } from '../../parts/layout.tsx'
-import { TablePanel } from '../../parts/list-page.tsx'
+import { ConfirmButton } from '../../parts/dialog.tsx'
+import { Empty, Facts, Figures, Note, Panel } from '../../parts/layout.tsx'
+import { LoadedTable } from '../../parts/list-page.tsx'
 import { bytes, count, duration, elapsed, measure, percent, plural } from '../../text/format.ts'
 import { outliers } from './outliers.ts'
 import { participantColumns, type Row } from './participant-columns.tsx'
@@ -23,25 +23,20 @@ const Cancel = ({ round }: { readonly round: Round }) => {
   if (round.status !== 'active' && round.status !== 'pending') return null
   const params = { path: { round_id: round.id } }
   return (
-    <DialogButton
-      needs="training:write"
-      {...(isOthers && { disabled: true, title: `Only ${round.org_id}, which started the round, can cancel it.` })}
-      tone="danger"
-      dialog={(close) => (
-        <Confirm
-          title={`Cancel round ${round.round_number}?`}
-          verb="Cancel round"
-          onClose={close}
-          act={() => write(api.POST('/api/v1/training/rounds/{round_id}/cancel', { params }))}
-        >
-          {`The ${plural(round.completed_devices, 'update')} received so far will not be aggregated. ${
-            round.job_id === undefined ? '' : 'The job continues with another round.'
-          }`}
-        </Confirm>
-      )}
+    <ConfirmButton
+      button={{
+        needs: 'training:write',
+        tone: 'danger',
+        ...(isOthers && { disabled: true, title: `Only ${round.org_id}, which started the round, can cancel it.` }),
+      }}
+      title={`Cancel round ${round.round_number}?`}
+      verb="Cancel round"
+      act={() => write(api.POST('/api/v1/training/rounds/{round_id}/cancel', { params }))}
     >
-      Cancel round
-    </DialogButton>
+      {`The ${plural(round.completed_devices, 'update')} received so far will not be aggregated. ${
+        round.job_id === undefined ? '' : 'The job continues with another round.'
+      }`}
+    </ConfirmButton>
   )
 }
 
@@ -84,11 +79,15 @@ const Summary = ({ round }: { readonly round: Round }) => {
   )
 }
 
+const useParts = ({ id }: Round) => {
+  const params = { path: { round_id: id }, query: { limit: MAX_ROWS } }
+  const participants = useApi('/api/v1/training/rounds/{round_id}/participants', params)
+  return { participants, updates: useApi('/api/v1/training/rounds/{round_id}/updates', params) }
+}
+
 /** Durations by phase, and bytes sent; empty if the round's devices are not visible. */
 const Phases = ({ round }: { readonly round: Round }) => {
-  const params = { path: { round_id: round.id }, query: { limit: MAX_ROWS } }
-  const participants = useApi('/api/v1/training/rounds/{round_id}/participants', params)
-  const updates = useApi('/api/v1/training/rounds/{round_id}/updates', params)
+  const { participants, updates } = useParts(round)
   const model = useApi(
     '/api/v1/models/{model_id}',
     { path: { model_id: round.global_model_id ?? '' } },
@@ -118,9 +117,7 @@ const Phases = ({ round }: { readonly round: Round }) => {
 }
 
 const Participants = ({ round }: { readonly round: Round }) => {
-  const params = { path: { round_id: round.id }, query: { limit: MAX_ROWS } }
-  const participants = useApi('/api/v1/training/rounds/{round_id}/participants', params)
-  const updates = useApi('/api/v1/training/rounds/{round_id}/updates', params)
+  const { participants, updates } = useParts(round)
   const now = useNow()
   const isOthers = useIsOthers()
   const rows = useMemo((): readonly Row[] => {
@@ -137,24 +134,21 @@ const Participants = ({ round }: { readonly round: Round }) => {
   const columns = participantColumns(new Date(round.started_at ?? round.created_at), end, isOver, isOthers)
   const total = participants.data?.total ?? 0
   return (
-    <Loaded query={participants}>
-      {() => (
-        <TablePanel
-          title="Participants"
-          aside={`${total > MAX_ROWS ? `the first ${MAX_ROWS} of ${count(total)}` : plural(total, 'device')}; norm: of an update’s change, cosine: to the median change`}
-          columns={columns}
-          rows={rows}
-          rowKey={({ participant }) => participant.device_id}
-          empty={
-            isOver ? (
-              <Empty title="No participants">The round ended without any.</Empty>
-            ) : (
-              <Empty title="No participants yet">The round selects its participants from the eligible devices.</Empty>
-            )
-          }
-        />
-      )}
-    </Loaded>
+    <LoadedTable
+      title="Participants"
+      aside={`${total > MAX_ROWS ? `the first ${MAX_ROWS} of ${count(total)}` : plural(total, 'device')}; norm: of an update’s change, cosine: to the median change`}
+      query={participants}
+      columns={columns}
+      rows={() => rows}
+      rowKey={({ participant }) => participant.device_id}
+      empty={
+        isOver ? (
+          <Empty title="No participants">The round ended without any.</Empty>
+        ) : (
+          <Empty title="No participants yet">The round selects its participants from the eligible devices.</Empty>
+        )
+      }
+    />
   )
 }
 

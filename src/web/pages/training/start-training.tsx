@@ -1,61 +1,54 @@
-import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { DEFAULT_STRATEGY, STRATEGY_NAMES, type StrategyName } from '../../../domain/strategy-rules.ts'
 import { useNamedModels } from '../../api/choices.ts'
 import { api, write } from '../../api/client.ts'
 import { DialogButton, FormDialog } from '../../parts/dialog.tsx'
-import { FieldRow, NumberField, Outcome, SelectField, Suggestions, TextField } from '../../parts/form.tsx'
+import { FieldRow, NumberField, Outcome, SelectField, Suggestions, TextField, useFields } from '../../parts/form.tsx'
 import { ModelsNote } from '../../parts/models-note.tsx'
 import { plural } from '../../text/format.ts'
 
 const MAX_ROUNDS = 10_000
 
-const Start = ({ onClose }: { readonly onClose: () => void }) => {
+const STANDARD = { model: '', name: '', strategy: DEFAULT_STRATEGY as StrategyName, rounds: 10, min_devices: 2 }
+
+const Start = () => {
   const [, go] = useLocation()
   const choices = useNamedModels()
-  const [model, setModel] = useState('')
-  const [jobName, setJobName] = useState('')
-  const [strategy, setStrategy] = useState<StrategyName>(DEFAULT_STRATEGY)
-  const [rounds, setRounds] = useState(10)
-  const [minDevices, setMinDevices] = useState(2)
+  const [{ name, ...values }, field] = useFields(STANDARD)
+  const { rounds } = values
   return (
     <FormDialog
       title="Start training"
       verb="Start training"
-      onClose={onClose}
       act={async () => {
-        const body = { model, strategy, rounds, min_devices: minDevices, ...(jobName !== '' && { name: jobName }) }
-        const job = await write(api.POST('/api/v1/training/jobs', { body }))
-        go(`/training/jobs/${job.id}`)
+        const body = { ...values, ...(name !== '' && { name }) }
+        const { id } = await write(api.POST('/api/v1/training/jobs', { body }))
+        go(`/training/jobs/${id}`)
       }}
     >
       <TextField
         label="Model"
-        name="model"
         hint="By name or id; my-model@1.2.0 starts from that version."
         required
         list="trainable-models"
-        value={model}
-        onChange={setModel}
+        {...field('model')}
       />
-      <Suggestions id="trainable-models" values={choices.models.map(({ id, name }) => name ?? id)} />
+      <Suggestions
+        id="trainable-models"
+        // A name that several organizations use is ambiguous.
+        values={choices.options.map(([id, label], index) => (choices.models[index]?.name === label ? label : id))}
+        labels={new Map(choices.options)}
+      />
       <ModelsNote choices={choices} />
-      <TextField label="Job name" name="name" value={jobName} onChange={setJobName} />
+      <TextField label="Job name" {...field('name')} />
       <FieldRow>
         <SelectField
           label="Strategy"
-          value={strategy}
           options={STRATEGY_NAMES.map((one) => [one, one] as const)}
-          onChange={setStrategy}
+          {...field('strategy')}
         />
-        <NumberField label="Rounds" name="rounds" value={rounds} min={1} max={MAX_ROUNDS} onChange={setRounds} />
-        <NumberField
-          label="Minimum updates per round"
-          name="min_devices"
-          value={minDevices}
-          min={1}
-          onChange={setMinDevices}
-        />
+        <NumberField label="Rounds" min={1} max={MAX_ROUNDS} {...field('rounds')} />
+        <NumberField label="Minimum updates per round" min={1} {...field('min_devices')} />
       </FieldRow>
       <Outcome>
         {rounds >= 1 && rounds <= MAX_ROUNDS && (
@@ -68,7 +61,7 @@ const Start = ({ onClose }: { readonly onClose: () => void }) => {
 }
 
 export const StartTraining = () => (
-  <DialogButton needs="training:write" tone="primary" dialog={(close) => <Start onClose={close} />}>
+  <DialogButton needs="training:write" tone="primary" dialog={<Start />}>
     Start training
   </DialogButton>
 )

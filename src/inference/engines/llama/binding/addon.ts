@@ -30,7 +30,6 @@ export interface AddonModel {
   loadLora(lora: object): Promise<void>
   tokenize(text: string, special: boolean): Uint32Array
   detokenize(tokens: Uint32Array, special?: boolean): string
-  getTrainContextSize(): number
   getTotalParameters(): number
   getMemoryBreakdown(): { readonly cpuRam: number; readonly gpuVram: number }
   tokenBos(): number
@@ -47,7 +46,6 @@ export interface AddonModel {
 export interface AddonContext {
   init(): Promise<boolean>
   dispose(): Promise<void>
-  getContextSize(): number
   initBatch(size: number): void
   addToBatch(sequence: number, position: number, tokens: Uint32Array, logits: Uint32Array): Uint32Array
   decodeBatch(): Promise<void>
@@ -59,7 +57,6 @@ export interface AddonContext {
   setLoras(loras: readonly object[], scales: readonly number[]): void
   removeTokenCellsFromSequence(sequence: number, from: number, to: number): boolean
   copySequenceStateFromOtherSequence(target: number, source: number): Promise<number>
-  getSequenceKvCacheMaxPosition(sequence: number): number
   restoreCheckpoint(checkpoint: AddonCheckpoint, lastPosition: number, sequence: number): Promise<boolean>
   getMemoryBreakdown(): { readonly cpuRam: number; readonly gpuVram: number }
 }
@@ -76,76 +73,33 @@ export interface AddonSampler {
 }
 
 /** Every name in `Addon`, for the check at startup. */
-const METHODS: Readonly<Record<string, readonly string[]>> = {
-  AddonModel: [
-    'init',
-    'dispose',
-    'loadLora',
-    'tokenize',
-    'detokenize',
-    'getTrainContextSize',
-    'getTotalParameters',
-    'getMemoryBreakdown',
-    'tokenBos',
-    'tokenEos',
-    'getTokenString',
-    'getTokenAttributes',
-    'shouldPrependBosToken',
-    'shouldAppendEosToken',
-    'sepToken',
-    'getVocabularyType',
-    'isEogToken',
-  ],
-  AddonContext: [
-    'init',
-    'dispose',
-    'getContextSize',
-    'initBatch',
-    'addToBatch',
-    'decodeBatch',
-    'getEmbedding',
-    'sampleToken',
-    'disposeSequence',
-    'setLoras',
-    'removeTokenCellsFromSequence',
-    'copySequenceStateFromOtherSequence',
-    'getSequenceKvCacheMaxPosition',
-    'restoreCheckpoint',
-    'getMemoryBreakdown',
-  ],
-  AddonContextSequenceCheckpoint: ['init', 'dispose'],
-  AddonModelLora: [],
-  AddonGrammar: [],
-  AddonGrammarEvaluationState: [],
-  AddonSampler: [
-    'applyConfig',
-    'dispose',
-    'acceptGrammarEvaluationStateToken',
-    'canBeNextTokenForGrammarEvaluationState',
-  ],
+const METHODS: Readonly<Record<string, string>> = {
+  AddonModel: `init dispose loadLora tokenize detokenize getTotalParameters getMemoryBreakdown tokenBos tokenEos
+    getTokenString getTokenAttributes shouldPrependBosToken shouldAppendEosToken sepToken getVocabularyType isEogToken`,
+  AddonContext: `init dispose initBatch addToBatch decodeBatch getEmbedding sampleToken disposeSequence setLoras
+    removeTokenCellsFromSequence copySequenceStateFromOtherSequence restoreCheckpoint getMemoryBreakdown`,
+  AddonContextSequenceCheckpoint: 'init dispose',
+  AddonModelLora: '',
+  AddonGrammar: '',
+  AddonGrammarEvaluationState: '',
+  AddonSampler: `applyConfig dispose acceptGrammarEvaluationStateToken canBeNextTokenForGrammarEvaluationState`,
 }
 
-const FUNCTIONS = [
-  'getSupportsMmap',
-  'markLoaded',
-  'setLogger',
-  'setLoggerLogLevel',
-  'loadBackends',
-  'getGpuType',
-  'init',
-]
+const FUNCTIONS = 'getSupportsMmap markLoaded setLogger setLoggerLogLevel loadBackends getGpuType init'
+
+const words = (text: string): string[] => text.match(/\w+/g) ?? []
 
 /** Returns the required names that `bindings` lacks. */
 export const missingFromAddon = (bindings: unknown): string[] => {
   if (typeof bindings !== 'object' || bindings === null) return ['the addon itself']
   const addon = bindings as Readonly<Record<string, unknown>>
-  const missing = FUNCTIONS.filter((name) => typeof addon[name] !== 'function')
+  const missing = words(FUNCTIONS).filter((name) => typeof addon[name] !== 'function')
   for (const [name, methods] of Object.entries(METHODS)) {
     const maker = addon[name]
     if (typeof maker !== 'function') missing.push(name)
     else {
       const has = (method: string): boolean => method in maker.prototype || method in maker
-      missing.push(...methods.filter((method) => !has(method)).map((method) => `${name}.${method}`))
+      missing.push(...words(methods).flatMap((method) => (has(method) ? [] : [`${name}.${method}`])))
     }
   }
   return missing

@@ -17,8 +17,6 @@ export interface SavedState {
   forget(): void
 }
 
-export type { Sampler, SamplerGrammar } from './token-sampler.ts'
-
 /** The results of a part: its answers, and the token that follows the first of them. */
 export interface Sampled {
   readonly outputs: Uint32Array

@@ -5,8 +5,9 @@ import type { Addon, AddonModel } from './addon.ts'
 import { takeErrors } from './load-addon.ts'
 
 // Attributes of a token in llama.cpp (llama.h, enum llama_token_attr): unknown, control and user-defined words; single bytes.
+const SPECIAL = 1 | 8
 const USER_DEFINED = 16
-const WORD = 1 | 8 | USER_DEFINED
+const WORD = SPECIAL | USER_DEFINED
 const BYTE = 32
 
 /**
@@ -77,8 +78,6 @@ export interface LlamaModel {
   readonly firstToken: number | null
 }
 
-// Attributes of a token in llama.cpp (llama.h, enum llama_token_attr): unknown and control.
-const MEANS_SOMETHING = 1 | 8
 const NO_TOKEN = 0xffffffff
 const ALL_LAYERS = 999
 /** llama.h: LLAMA_POOLING_TYPE_MEAN. */
@@ -173,15 +172,12 @@ const loadLora = async (addon: Addon, handle: AddonModel, path: string): Promise
   }
 }
 
-interface Known {
-  /** The header, if it is already known. */
-  readonly header?: GgufHeader
-  readonly adapters?: readonly string[]
-}
-
-/** @throws InferenceError invalid_model */
-export const loadModel = async (path: string, addon: Addon, known: Known = {}): Promise<LlamaModel> => {
-  const { adapters = [] } = known
+/** @param known the header, if it is already known. @throws InferenceError invalid_model */
+export const loadModel = async (
+  path: string,
+  addon: Addon,
+  { adapters = [], ...known }: { readonly header?: GgufHeader; readonly adapters?: readonly string[] } = {},
+): Promise<LlamaModel> => {
   // llama.cpp aborts on some broken files instead of reporting an error.
   const header = known.header ?? (await readGgufHeader(path))
   for (const adapter of adapters) checkAdapter(adapter, header)
@@ -209,7 +205,7 @@ export const loadModel = async (path: string, addon: Addon, known: Known = {}): 
     bosToken: word(handle.tokenBos()),
     eosToken: word(handle.tokenEos()),
     get controlWords() {
-      return wordsOf(handle, header.vocabulary, MEANS_SOMETHING)
+      return wordsOf(handle, header.vocabulary, SPECIAL)
     },
     tokenize: tokenizerOf(handle, header.vocabulary),
     detokenize: (tokens) => handle.detokenize(Uint32Array.from(tokens), false),

@@ -35,10 +35,8 @@ const TAIL = 1024
 // llama.cpp takes this seed for "use the clock".
 const CLOCK_SEED = 0xffffffff
 
-type SamplingModel = Pick<LlamaModel, 'addon' | 'handle' | 'endsGeneration'>
-
 export const openSampler = (
-  { addon, handle, endsGeneration }: SamplingModel,
+  { addon, handle, endsGeneration }: Pick<LlamaModel, 'addon' | 'handle' | 'endsGeneration'>,
   sampleToken: (output: number, sampler: AddonSampler) => Promise<number>,
   { temperature, topP, seed, grammar, trigger = null }: SamplerSettings,
 ): Sampler => {

@@ -1,7 +1,8 @@
 import { InferenceError } from '../../../errors.ts'
 import type { Speculation } from '../../engine.ts'
-import { type BatchContext, openContext, type Sampler } from '../binding/batch-context.ts'
+import { type BatchContext, openContext } from '../binding/batch-context.ts'
 import { type LlamaModel, loadModel } from '../binding/load-model.ts'
+import type { Sampler } from '../binding/token-sampler.ts'
 import type { Proposer } from './speculator.ts'
 
 export interface DraftModelSettings {

@@ -6,7 +6,6 @@ import { InferenceError } from '../../../errors.ts'
 import { writeFirstLayers } from '../../../models/gguf/first-layers.ts'
 import { readGgufHeader } from '../../../models/gguf/header.ts'
 import type { BatchCosts } from '../batch-costs.ts'
-import type { LlamaModel } from '../binding/load-model.ts'
 import type { DraftOptions } from '../settings.ts'
 import { type DraftModelSettings, openDraftModel } from './draft-model.ts'
 import { createPromptLookup } from './prompt-lookup.ts'
@@ -38,16 +37,11 @@ const openFirstLayers = async (settings: Omit<DraftModelSettings, 'kind'>): Prom
 
 const GUESSES = 8
 
-export interface SpeculationSettings {
+/** `path` is that of the full model. */
+export interface SpeculationSettings extends Omit<DraftModelSettings, 'kind'> {
   readonly draft: DraftOptions
-  /** The full model's path. */
-  readonly path: string
-  readonly model: LlamaModel
   /** The costs of the full model's batches on this machine. */
   readonly costs: BatchCosts
-  readonly slots: number
-  readonly contextTokens: number
-  readonly threads: number
   readonly warn: (message: string) => void
 }
 

@@ -16,7 +16,7 @@ export const refusedAs = (reason: Refusal, { code, message }: ServiceError): Ser
   new ServiceError(code, message, { reason })
 
 /** Counts the updates that this process has accepted, and those it has refused, by reason. */
-export const createUpdateMetrics = () => {
+export const createUpdateCounts = () => {
   const refused = new Map<string, number>()
   let accepted = 0
   return {
@@ -32,4 +32,4 @@ export const createUpdateMetrics = () => {
   }
 }
 
-export type UpdateMetrics = ReturnType<typeof createUpdateMetrics>
+export type UpdateCounts = ReturnType<typeof createUpdateCounts>

@@ -1,5 +1,5 @@
 import { Link } from 'wouter'
-import { useApi } from '../../api/use-api.ts'
+import { useApi } from '../api/use-api.ts'
 
 const ID = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/
 const MAX_EXPERIMENTS = 1000

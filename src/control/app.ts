@@ -165,6 +165,7 @@ export const createControlPlane = async (config: Config, dependencies: Dependenc
     parts.catalog.scrubs.close()
     await app.close()
     await schedule.stop()
+    await context.events.settled()
     await parts.operations.deliveries.settled()
     try {
       await parts.fleet.heartbeats.close()

@@ -15,6 +15,8 @@ export interface EventBus<Tx, Events> {
   publish<Type extends keyof Events>(tx: Tx, type: Type, event: Events[Type]): Promise<void>
   /** Outside a transaction, for changes already committed: runs the after-commit handlers. */
   announce<Type extends keyof Events>(type: Type, event: Events[Type]): Promise<void>
+  /** Waits until no handler is running after a commit: some still do when the response has been sent. */
+  settled(): Promise<void>
 }
 
 export const createEventBus = <Tx, Events extends object>(log: {
@@ -25,7 +27,8 @@ export const createEventBus = <Tx, Events extends object>(log: {
   const add = <Handler>(handlers: Map<keyof Events, Handler[]>, type: keyof Events, handler: Handler): void => {
     handlers.set(type, [...(handlers.get(type) ?? []), handler])
   }
-  const announce: EventBus<Tx, Events>['announce'] = async (type, event) => {
+  const running = new Set<Promise<void>>()
+  const runHandlers: EventBus<Tx, Events>['announce'] = async (type, event) => {
     for (const handler of afterCommit.get(type) ?? []) {
       try {
         await handler(event as never)
@@ -34,6 +37,11 @@ export const createEventBus = <Tx, Events extends object>(log: {
       }
     }
   }
+  const announce: EventBus<Tx, Events>['announce'] = (type, event) => {
+    const run = runHandlers(type, event).finally(() => running.delete(run))
+    running.add(run)
+    return run
+  }
   return {
     inTransaction: (type, handler) => add(inTransaction, type, handler),
     afterCommit: (type, handler) => add(afterCommit, type, handler),
@@ -41,6 +49,9 @@ export const createEventBus = <Tx, Events extends object>(log: {
     async publish(tx, type, event) {
       for (const handler of inTransaction.get(type) ?? []) await handler(tx, event as never)
       if (afterCommit.has(type)) onCommit(() => announce(type, event))
+    },
+    async settled() {
+      while (running.size > 0) await Promise.all(running)
     },
   }
 }

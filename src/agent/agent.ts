@@ -167,11 +167,10 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
     return null
   }
 
-  /** Tries again after transient errors. */
-  const whenPossible = async <Value>(attempt: () => Promise<Value>): Promise<Value> => {
+  const signInWhenPossible = async (): Promise<Device> => {
     for (;;) {
       try {
-        return await attempt()
+        return await signIn(registration)
       } catch (error) {
         signal.throwIfAborted()
         if (!isTransient(error)) throw error
@@ -185,13 +184,16 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
     const trainer = options.trainer(device.deviceId)
     const over = new AbortController()
     const apiKey = options.apiKey ?? (await state.load())?.apiKey ?? ''
-    const deliveries = await whenPossible(() =>
-      startDeliveries({
-        ...{ modelsFolder, device, apiKey, log, hook: options.hook ?? null, measure: measureWith(trainer) },
-        restateSeconds: options.restateSeconds ?? RESTATE_SECONDS,
-        signal: anySignal(signal, over.signal),
-      }),
-    )
+    const deliveries = await startDeliveries({
+      modelsFolder,
+      device,
+      apiKey,
+      log,
+      hook: options.hook ?? null,
+      measure: measureWith(trainer),
+      restateSeconds: options.restateSeconds ?? RESTATE_SECONDS,
+      signal: anySignal(signal, over.signal),
+    })
     try {
       return await serve({ device, trainer, deliveries })
     } finally {
@@ -204,7 +206,7 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
   const sendInactive = () =>
     device?.heartbeat(undefined, { status: 'inactive', until: now() + SIGN_OFF_MS }).catch(() => undefined)
   try {
-    device = await whenPossible(() => signIn(registration))
+    device = await signInWhenPossible()
     for (let next = await serveWithDeliveries(device); next !== null; next = await serveWithDeliveries(device)) {
       device = next
     }

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -81,15 +80,7 @@ const streamChat = async (
   stopped: AbortSignal,
 ): Promise<void> => {
   const signal = anySignal(io.signal, stopped)
-  const request = {
-    messages: allOf(conversation),
-    maxTokens: options.maxTokens,
-    temperature: options.temperature,
-    topP: 0.9,
-    seed: randomInt(2 ** 32 - 1),
-    stop: [],
-    responseFormat: { type: 'text' },
-  } as const
+  const request = { messages: allOf(conversation), maxTokens: options.maxTokens, temperature: options.temperature }
   let text = ''
   const keep = (): void => {
     conversation.messages = [...conversation.messages, { role: 'assistant', content: text }]

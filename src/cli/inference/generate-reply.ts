@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import type { ChatRequest, Engine, Finished } from '../../inference/engines/engine.ts'
 import { Failure } from '../failure.ts'
 
@@ -18,7 +19,7 @@ export const incompleteNote = ({ reason, completionTokens }: Finished): string |
 /** Generates an answer with a model in this process. @throws Failure if the model cannot chat */
 export const generateReply = async (
   engine: Engine,
-  request: ChatRequest,
+  request: Pick<ChatRequest, 'messages' | 'maxTokens' | 'temperature'>,
   signal: AbortSignal,
   onText: (text: string) => void,
 ): Promise<Reply> => {
@@ -29,7 +30,14 @@ export const generateReply = async (
   }
   let text = ''
   let promptTokens = 0
-  for await (const event of engine.chat(request, signal)) {
+  const whole = {
+    ...request,
+    topP: 0.9,
+    seed: randomInt(2 ** 32 - 1),
+    stop: [],
+    responseFormat: { type: 'text' },
+  } as const
+  for await (const event of engine.chat(whole, signal)) {
     if (event.type === 'started') promptTokens = event.promptTokens
     else if (event.type === 'text') {
       text += event.text

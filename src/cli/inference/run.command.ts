@@ -1,7 +1,6 @@
-import { randomInt } from 'node:crypto'
 import type { Command } from 'commander'
 import { shellWord } from '../../domain/shell-word.ts'
-import type { ChatRequest, Engine } from '../../inference/engines/engine.ts'
+import type { Engine } from '../../inference/engines/engine.ts'
 import { wrongUsage } from '../failure.ts'
 import { jsonOption, numberFrom } from '../options.ts'
 import { withoutControlCharacters } from '../output.ts'
@@ -33,15 +32,8 @@ const promptOf = async (given: string, { io }: Session): Promise<string> => {
 
 /** Prints the reply to a prompt. */
 const reply = async (engine: Engine, prompt: string, options: RunOptions, { io, out }: Session): Promise<void> => {
-  const request: ChatRequest = {
-    messages: [{ role: 'user', content: prompt }],
-    maxTokens: options.maxTokens,
-    temperature: options.temperature,
-    topP: 0.9,
-    seed: randomInt(2 ** 32 - 1),
-    stop: [],
-    responseFormat: { type: 'text' },
-  }
+  const { maxTokens, temperature } = options
+  const request = { messages: [{ role: 'user' as const, content: prompt }], maxTokens, temperature }
   let ended = true
   const show = (text: string): void => {
     ended = text.endsWith('\n')

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Static, TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { isObject } from '../../domain/is-object.ts'
+import { fieldAt, pointerTo } from '../../domain/json-pointer.ts'
 import { ownEntry } from '../../domain/own-entry.ts'
 import { formatValidationErrors } from '../../platform/http/validation-errors.ts'
 import { InferenceError } from '../errors.ts'
-import { below } from '../structured-output/schema-fault.ts'
 
 /** Deeper than any handwritten schema, and shallow enough for recursive functions. */
 const MAX_DEPTH = 100
@@ -82,15 +82,7 @@ export const createBodyParser = (): ((bytes: Uint8Array) => Promise<unknown>) =>
 }
 
 /** `/messages/0/content` -> `messages[0].content`, OpenAI's notation for fields. */
-const paramOf = (path: string): string | undefined => {
-  const [first, ...rest] = path
-    .slice(1)
-    .split('/')
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~').slice(0, 100))
-  return first === ''
-    ? undefined
-    : rest.reduce((name, step) => name + (/^\d+$/.test(step) ? `[${step}]` : `.${step}`), first)
-}
+const paramOf = (path: string): string | undefined => fieldAt(path) || undefined
 
 /** @throws InferenceError unsupported for a field of a nested object outside `known`, unless it is null or an empty array */
 export const assertOnly = (value: unknown, at: string, known: readonly string[], hint?: string): void => {
@@ -200,7 +192,7 @@ const infiniteIn = (value: unknown, place: string): string | null => {
   if (typeof value === 'number') return Number.isFinite(value) ? null : place
   if (typeof value !== 'object' || value === null) return null
   for (const [name, inner] of Object.entries(value)) {
-    const found = infiniteIn(inner, below(place, name))
+    const found = infiniteIn(inner, pointerTo(place, name))
     if (found !== null) return found
   }
   return null

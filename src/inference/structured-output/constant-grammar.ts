@@ -1,5 +1,6 @@
+import { pointerTo } from '../../domain/json-pointer.ts'
 import { choice, type GrammarNode, sequence, text } from './grammar.ts'
-import { below, type Schema, schemaFault } from './schema-fault.ts'
+import { type Schema, schemaFault } from './schema-fault.ts'
 import { constraintsOf } from './schema-keywords.ts'
 import { typeOf, typesOf } from './schema-types.ts'
 
@@ -13,7 +14,7 @@ export const constantsOf = (schema: Schema, place: string): readonly string[] =>
     )
   const listed = schema.enum ?? [schema.const]
   if (!Array.isArray(listed) || listed.length === 0)
-    throw schemaFault(below(place, 'enum'), 'expected a list of values.')
+    throw schemaFault(pointerTo(place, 'enum'), 'expected a list of values.')
   const types = schema.type === undefined ? null : typesOf(schema, place)
   const ofType = listed.filter((value) => {
     const type = typeOf(value)
@@ -23,7 +24,7 @@ export const constantsOf = (schema: Schema, place: string): readonly string[] =>
   const values = new Set(ofType.map((value) => JSON.stringify(value)))
   if (schema.const === undefined) return [...values]
   const constant = JSON.stringify(schema.const)
-  if (!values.has(constant)) throw schemaFault(below(place, 'const'), `expected one of the values of 'enum'.`)
+  if (!values.has(constant)) throw schemaFault(pointerTo(place, 'const'), `expected one of the values of 'enum'.`)
   return [constant]
 }
 

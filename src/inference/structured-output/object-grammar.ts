@@ -1,8 +1,9 @@
 import { isObject } from '../../domain/is-object.ts'
+import { pointerTo } from '../../domain/json-pointer.ts'
 import { MAX_REPETITIONS } from './gbnf.ts'
 import { choice, type GrammarNode, sequence, text } from './grammar.ts'
 import { anyArray, anyObject, anyString, anyValue, bracketed, list, space } from './json-nodes.ts'
-import { below, countAt, type Schema, schemaFault } from './schema-fault.ts'
+import { countAt, type Schema, schemaFault } from './schema-fault.ts'
 
 /** What objects and arrays need from the schema compiler. */
 export interface Inner {
@@ -27,12 +28,15 @@ export const objectNode = (schema: Schema, place: string, inner: Inner): Grammar
   for (const name of required) {
     if (properties.has(name)) continue
     if (schema.additionalProperties === false)
-      throw schemaFault(below(place, 'required'), `requires '${name}', which 'additionalProperties': false forbids.`)
+      throw schemaFault(
+        pointerTo(place, 'required'),
+        `requires '${name}', which 'additionalProperties': false forbids.`,
+      )
     properties.set(name, schema.additionalProperties ?? true)
   }
   const members = [...properties].map(([name, value]) => {
     const isNamed = isObject(schema.properties) && Object.hasOwn(schema.properties, name)
-    const at = isNamed ? below(below(place, 'properties'), name) : below(place, 'additionalProperties')
+    const at = isNamed ? pointerTo(pointerTo(place, 'properties'), name) : pointerTo(place, 'additionalProperties')
     return {
       required: required.has(name),
       parts: [text(`${JSON.stringify(name)}:`), space, inner.value(value, at)],
@@ -76,7 +80,7 @@ const checkOptional = (members: readonly Member[], place: string): void => {
     run = required ? 0 : run + 1
     if (run > MAX_OPTIONAL)
       throw schemaFault(
-        below(place, 'properties'),
+        pointerTo(place, 'properties'),
         `more than ${MAX_OPTIONAL} optional properties in a row. List them in 'required'; a value may be null.`,
       )
   }
@@ -87,33 +91,34 @@ const mapNode = (schema: Schema, place: string, { value }: Inner): GrammarNode =
   const values = schema.additionalProperties ?? true
   if (values === true) return anyObject
   if (values === false) return text('{}')
-  const member = sequence(anyString, text(':'), space, value(values, below(place, 'additionalProperties')))
+  const member = sequence(anyString, text(':'), space, value(values, pointerTo(place, 'additionalProperties')))
   return bracketed('{', choice(text(''), sequence(list(member, 1, null), space)), '}')
 }
 
 const propertiesOf = (schema: Schema, place: string): Map<string, unknown> => {
   if (schema.properties === undefined) return new Map()
-  if (!isObject(schema.properties)) throw schemaFault(below(place, 'properties'), 'expected an object of schemas.')
+  if (!isObject(schema.properties)) throw schemaFault(pointerTo(place, 'properties'), 'expected an object of schemas.')
   return new Map(Object.entries(schema.properties))
 }
 
 const requiredOf = (schema: Schema, place: string): ReadonlySet<string> => {
   const required = schema.required ?? []
   if (Array.isArray(required) && required.every((name) => typeof name === 'string')) return new Set(required)
-  throw schemaFault(below(place, 'required'), 'expected a list of names.')
+  throw schemaFault(pointerTo(place, 'required'), 'expected a list of names.')
 }
 
 /** Matches an array: a list of items, or the fixed items of a tuple. */
 export const arrayNode = (schema: Schema, place: string, inner: Inner): GrammarNode => {
   const min = countAt(schema, 'minItems', place) ?? 0
   const requested = countAt(schema, 'maxItems', place) ?? null
-  if (requested !== null && requested < min) throw schemaFault(below(place, 'maxItems'), `must be at least 'minItems'.`)
-  if (min > MAX_REPETITIONS) throw schemaFault(below(place, 'minItems'), `must be at most ${MAX_REPETITIONS}.`)
+  if (requested !== null && requested < min)
+    throw schemaFault(pointerTo(place, 'maxItems'), `must be at least 'minItems'.`)
+  if (min > MAX_REPETITIONS) throw schemaFault(pointerTo(place, 'minItems'), `must be at most ${MAX_REPETITIONS}.`)
   const max = requested === null ? null : Math.min(requested, MAX_REPETITIONS)
   if (schema.prefixItems !== undefined) return tupleNode(schema, place, { min, max: requested }, inner)
   if (schema.items === undefined && min === 0 && max === null) return anyArray
   if (schema.items === false || max === 0) return emptyArray(min, place)
-  const item = schema.items === undefined ? anyValue : inner.value(schema.items, below(place, 'items'))
+  const item = schema.items === undefined ? anyValue : inner.value(schema.items, pointerTo(place, 'items'))
   return bracketed('[', arrayItems(list(item, Math.max(1, min), max), min === 0), ']')
 }
 
@@ -125,10 +130,10 @@ const tupleNode = (
 ): GrammarNode => {
   const first = schema.prefixItems
   if (!Array.isArray(first) || first.length === 0)
-    throw schemaFault(below(place, 'prefixItems'), 'expected a list of schemas.')
+    throw schemaFault(pointerTo(place, 'prefixItems'), 'expected a list of schemas.')
   if (min > first.length || (max !== null && max < first.length))
     throw schemaFault(place, `'minItems' must be at most the number of 'prefixItems', and 'maxItems' at least that.`)
-  const items = first.map((item, i) => value(item, below(below(place, 'prefixItems'), i)))
+  const items = first.map((item, i) => value(item, pointerTo(pointerTo(place, 'prefixItems'), i)))
   const rest = items.slice(1).flatMap((item) => [text(','), space, item])
   return bracketed('[', arrayItems(sequence(items[0]!, ...rest), false), ']')
 }
@@ -139,6 +144,6 @@ const arrayItems = (items: GrammarNode, mayBeEmpty: boolean): GrammarNode => {
 }
 
 const emptyArray = (min: number, place: string): GrammarNode => {
-  if (min > 0) throw schemaFault(below(place, 'minItems'), 'is more than the array may contain.')
+  if (min > 0) throw schemaFault(pointerTo(place, 'minItems'), 'is more than the array may contain.')
   return text('[]')
 }

@@ -1,6 +1,7 @@
 import { isObject } from '../../domain/is-object.ts'
+import { pointerTo } from '../../domain/json-pointer.ts'
 import { constantsOf } from './constant-grammar.ts'
-import { below, type Schema, schemaFault, shown } from './schema-fault.ts'
+import { type Schema, schemaFault, shown } from './schema-fault.ts'
 import { checkKeywords, constraintsOf } from './schema-keywords.ts'
 import { listOf, merged, standsBeside } from './schema-merge.ts'
 import type { Follow } from './schema-references.ts'
@@ -38,14 +39,14 @@ export const createAlternatives = (follow: Follow): Alternatives => {
     checkKeywords(plain, place)
     const constraints = constraintsOf(plain)
     if (plain.allOf !== undefined || (plain.$ref !== undefined && constraints.length > 1))
-      return [{ schema: merged(plain, place, follow), place: below(place, 'allOf') }]
+      return [{ schema: merged(plain, place, follow), place: pointerTo(place, 'allOf') }]
     if (plain.$ref !== undefined) return [follow(plain.$ref, place)]
     for (const keyword of ['anyOf', 'oneOf'] as const) {
       if (plain[keyword] === undefined) continue
       if (constraints.length > 1) throw standsBeside(plain, place)
       if (keyword === 'oneOf') exclusive.set(place, plain)
-      const at = below(place, keyword)
-      return listOf(plain, keyword, place).map((part, i) => ({ schema: part, place: below(at, i) }))
+      const at = pointerTo(place, keyword)
+      return listOf(plain, keyword, place).map((part, i) => ({ schema: part, place: pointerTo(at, i) }))
     }
     if (plain.enum !== undefined || plain.const !== undefined) found.push({ schema: plain, place, type: 'constant' })
     else for (const type of typesOf(plain, place) ?? [null]) found.push({ schema: plain, place, type })
@@ -72,8 +73,8 @@ export const createAlternatives = (follow: Follow): Alternatives => {
  * types, different constants, and objects with different constants in a property that both require.
  */
 export const checkApart = (schema: Schema, place: string, { at }: Alternatives): void => {
-  const oneOf = below(place, 'oneOf')
-  const branches = listOf(schema, 'oneOf', place).map((part, i) => at(part, below(oneOf, i)).map(traitsOf))
+  const oneOf = pointerTo(place, 'oneOf')
+  const branches = listOf(schema, 'oneOf', place).map((part, i) => at(part, pointerTo(oneOf, i)).map(traitsOf))
   const apart = branches.every((branch, i) =>
     branch.every((one) => branches.slice(i + 1).every((others) => others.every((other) => areApart(one, other)))),
   )

@@ -1,3 +1,4 @@
+import { pointerTo } from '../../domain/json-pointer.ts'
 import { InferenceError } from '../errors.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
@@ -8,15 +9,11 @@ export const schemaFault = (place: string, fault: string): InferenceError =>
     param: 'response_format',
   })
 
-/** Appends one step to a JSON pointer (RFC 6901). */
-export const below = (place: string, step: string | number): string =>
-  `${place}/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`
-
 /** Reads an integer of at least 0; undefined if the keyword is absent. */
 export const countAt = (schema: Schema, keyword: string, place: string): number | undefined => {
   const value = schema[keyword]
   if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0)) return value as number | undefined
-  throw schemaFault(below(place, keyword), `${JSON.stringify(value)} is not a whole number of at least 0.`)
+  throw schemaFault(pointerTo(place, keyword), `${JSON.stringify(value)} is not a whole number of at least 0.`)
 }
 
 /** Formats a value for a message. */

@@ -1,4 +1,5 @@
 import { isObject } from '../../domain/is-object.ts'
+import { pointerTo } from '../../domain/json-pointer.ts'
 import { constantsNode, constantsOf } from './constant-grammar.ts'
 import { choice, type Grammar, type GrammarNode, rule, text } from './grammar.ts'
 import { anyInteger, anyNumber, anyValue, JSON_RULES } from './json-nodes.ts'
@@ -6,7 +7,7 @@ import { type Bounds, numbersWithin, wholeNumbers } from './number-range.ts'
 import { arrayNode, objectNode } from './object-grammar.ts'
 import { type Alternative, type Alternatives, alike, checkApart, createAlternatives } from './schema-alternatives.ts'
 import { checkBudget } from './schema-budget.ts'
-import { below, type Schema, schemaFault, shown } from './schema-fault.ts'
+import { type Schema, schemaFault, shown } from './schema-fault.ts'
 import { constraintsOf } from './schema-keywords.ts'
 import { Readings } from './schema-readings.ts'
 import { type Follow, referencesIn } from './schema-references.ts'
@@ -25,7 +26,7 @@ export const numberNode = (
   rules: Map<string, GrammarNode>,
 ): GrammarNode => {
   const { multipleOf } = schema
-  const factor = factorOf(multipleOf, below(place, 'multipleOf'))
+  const factor = factorOf(multipleOf, pointerTo(place, 'multipleOf'))
   const whole = isInteger || multipleOf !== undefined
   const bounds = boundsOf(schema, place, whole)
   const { min, max } = bounds
@@ -34,7 +35,7 @@ export const numberNode = (
   const node = min > max ? null : whole ? wholeNumbers(min, max, factor, rules) : numbersWithin(bounds)
   if (node !== null) return node
   if (multipleOf === undefined || min > max) throw schemaFault(place, 'no number lies between its bounds.')
-  throw schemaFault(below(place, 'multipleOf'), `got ${factor}, and no multiple lies between the bounds.`)
+  throw schemaFault(pointerTo(place, 'multipleOf'), `got ${factor}, and no multiple lies between the bounds.`)
 }
 
 const factorOf = (factor: unknown, place: string): number => {
@@ -64,9 +65,9 @@ const lowest = (
   const at = (keyword: string): number => {
     const value = schema[keyword]
     if (value === undefined) return Number.NEGATIVE_INFINITY
-    if (typeof value !== 'number') throw schemaFault(below(place, keyword), `got ${shown(value)}, not a number.`)
+    if (typeof value !== 'number') throw schemaFault(pointerTo(place, keyword), `got ${shown(value)}, not a number.`)
     if (!Number.isSafeInteger(whole ? Math.trunc(value) : value))
-      throw schemaFault(below(place, keyword), `got ${value}; only whole numbers within ±2^53 are supported.`)
+      throw schemaFault(pointerTo(place, keyword), `got ${value}; only whole numbers within ±2^53 are supported.`)
     return sign * value
   }
   const [from, above] = [at(closed), at(exclusive)]

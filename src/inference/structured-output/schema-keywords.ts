@@ -1,5 +1,6 @@
+import { pointerTo } from '../../domain/json-pointer.ts'
 import { ownEntry } from '../../domain/own-entry.ts'
-import { below, type Schema, schemaFault } from './schema-fault.ts'
+import { type Schema, schemaFault } from './schema-fault.ts'
 
 const words = (list: string): ReadonlySet<string> => new Set(list.split(/\s+/))
 
@@ -40,7 +41,7 @@ export const checkKeywords = (schema: Schema, place: string): void => {
     // Properties other than the named ones are never written.
     if (keyword === 'unevaluatedProperties' && value === false && schema.properties !== undefined) continue
     const hint = ownEntry(HINTS, keyword) ?? 'Leave it out, and check the reply yourself.'
-    throw schemaFault(below(place, keyword), `the keyword '${keyword}' is not supported. ${hint}`)
+    throw schemaFault(pointerTo(place, keyword), `the keyword '${keyword}' is not supported. ${hint}`)
   }
 }
 

@@ -1,6 +1,7 @@
 import { isObject } from '../../domain/is-object.ts'
+import { pointerTo } from '../../domain/json-pointer.ts'
 import { ownEntry } from '../../domain/own-entry.ts'
-import { below, type Schema, schemaFault, shown } from './schema-fault.ts'
+import { type Schema, schemaFault, shown } from './schema-fault.ts'
 import { checkKeywords, constraintsOf } from './schema-keywords.ts'
 import type { Follow } from './schema-references.ts'
 
@@ -26,7 +27,7 @@ export const standsBeside = (schema: Schema, place: string) => {
 export const listOf = (schema: Schema, keyword: 'allOf' | 'anyOf' | 'oneOf', place: string): readonly unknown[] => {
   const schemas = schema[keyword]
   if (Array.isArray(schemas) && schemas.length > 0) return schemas
-  throw schemaFault(below(place, keyword), 'expected a list of schemas.')
+  throw schemaFault(pointerTo(place, keyword), 'expected a list of schemas.')
 }
 
 /** Lists the schemas that must hold at the same time, with references and 'allOf' resolved. */
@@ -58,18 +59,18 @@ const both = (one: Schema, other: Schema, place: string): Schema => {
     ] as const)
       if ((mine[keyword] ?? true) !== true && its[named] !== undefined && !covers(mine[named], its[named]))
         throw schemaFault(
-          below(place, keyword),
+          pointerTo(place, keyword),
           `it would also apply to '${named}' of another schema. Merge the two schemas.`,
         )
   const result: Record<string, unknown> = { ...one, ...other }
   for (const keyword of constraintsOf(one)) {
     const [mine, its] = [one[keyword], other[keyword]]
     if (its === undefined) continue
-    const at = below(place, keyword)
+    const at = pointerTo(place, keyword)
     if (keyword === 'required') result[keyword] = [...new Set([mine, its].flat())]
     else if (keyword === 'properties' && isObject(mine) && isObject(its)) {
       for (const name of Object.keys(its))
-        if (Object.hasOwn(mine, name)) checkSame(ownEntry(mine, name), ownEntry(its, name), below(at, name))
+        if (Object.hasOwn(mine, name)) checkSame(ownEntry(mine, name), ownEntry(its, name), pointerTo(at, name))
       result[keyword] = { ...mine, ...its }
     } else checkSame(mine, its, at)
   }

@@ -1,5 +1,6 @@
 import { isObject } from '../../domain/is-object.ts'
-import { below, type Schema, schemaFault, shown } from './schema-fault.ts'
+import { pointerTo, stepsOf } from '../../domain/json-pointer.ts'
+import { type Schema, schemaFault, shown } from './schema-fault.ts'
 
 /** Returns the target of the reference (`$ref`) at `place` within one schema. */
 export type Follow = (reference: unknown, place: string) => { readonly schema: unknown; readonly place: string }
@@ -10,14 +11,16 @@ export const referencesIn =
   (reference, place) => {
     const pointer = pointerOf(reference, place)
     let at: unknown = root
-    for (const step of pointer.split('/').slice(1)) {
-      const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    for (const key of stepsOf(pointer)) {
       const inside = typeof at === 'object' && at !== null && Object.hasOwn(at, key)
-      if (!inside) throw schemaFault(below(place, '$ref'), `got '#${pointer}', which is not in this schema.`)
+      if (!inside) throw schemaFault(pointerTo(place, '$ref'), `got '#${pointer}', which is not in this schema.`)
       at = (at as Record<string, unknown>)[key]
     }
     if (isObject(at) && !schemas.has(at))
-      throw schemaFault(below(place, '$ref'), `got '#${pointer}', where no schema is expected. Put it under '$defs'.`)
+      throw schemaFault(
+        pointerTo(place, '$ref'),
+        `got '#${pointer}', where no schema is expected. Put it under '$defs'.`,
+      )
     return { schema: at, place: pointer }
   }
 
@@ -25,7 +28,7 @@ export const referencesIn =
 const pointerOf = (reference: unknown, place: string): string => {
   const pointer = typeof reference === 'string' && /^#(\/|$)/.test(reference) ? decoded(reference.slice(1)) : null
   if (pointer !== null) return pointer
-  throw schemaFault(below(place, '$ref'), `got ${shown(reference)}; only '#/...' inside this schema is supported.`)
+  throw schemaFault(pointerTo(place, '$ref'), `got ${shown(reference)}; only '#/...' inside this schema is supported.`)
 }
 
 const decoded = (fragment: string): string | null => {

@@ -1,4 +1,5 @@
-import { below, type Schema, schemaFault, shown } from './schema-fault.ts'
+import { pointerTo } from '../../domain/json-pointer.ts'
+import { type Schema, schemaFault, shown } from './schema-fault.ts'
 
 const TYPES = ['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'] as const
 export type SchemaType = (typeof TYPES)[number]
@@ -9,7 +10,7 @@ export const typesOf = (schema: Schema, place: string): readonly SchemaType[] | 
   if (type === undefined) return impliedType(schema)
   const types = Array.isArray(type) ? type : [type]
   if (types.length > 0 && types.every((name): name is SchemaType => TYPES.includes(name))) return [...new Set(types)]
-  throw schemaFault(below(place, 'type'), `got ${shown(type)}; the known types are ${TYPES.join(', ')}.`)
+  throw schemaFault(pointerTo(place, 'type'), `got ${shown(type)}; the known types are ${TYPES.join(', ')}.`)
 }
 
 const impliedType = (schema: Schema): readonly SchemaType[] | null => {

@@ -1,8 +1,9 @@
+import { pointerTo } from '../../domain/json-pointer.ts'
 import { ownEntry } from '../../domain/own-entry.ts'
 import { MAX_REPETITIONS } from './gbnf.ts'
 import { type GrammarNode, repeat } from './grammar.ts'
 import { anyString, quotedString, stringCharacter } from './json-nodes.ts'
-import { below, countAt, type Schema, schemaFault, shown } from './schema-fault.ts'
+import { countAt, type Schema, schemaFault, shown } from './schema-fault.ts'
 import { type Lengths, PatternFault, type StringPatterns } from './string-patterns.ts'
 
 /** Only days that every month has, because June 31 is not a date. */
@@ -44,13 +45,13 @@ const lengthsOf = (format: string | null, min: number, max: number | null): Leng
 export const stringNode = (schema: Schema, place: string, patterns: StringPatterns): GrammarNode => {
   const min = countAt(schema, 'minLength', place) ?? 0
   const max = countAt(schema, 'maxLength', place) ?? null
-  if (max !== null && max < min) throw schemaFault(below(place, 'maxLength'), `must be at least 'minLength'.`)
-  if (min > MAX_REPETITIONS) throw schemaFault(below(place, 'minLength'), `must be at most ${MAX_REPETITIONS}.`)
+  if (max !== null && max < min) throw schemaFault(pointerTo(place, 'maxLength'), `must be at least 'minLength'.`)
+  if (min > MAX_REPETITIONS) throw schemaFault(pointerTo(place, 'minLength'), `must be at most ${MAX_REPETITIONS}.`)
   const { pattern, format } = schema
   if (pattern === undefined && format === undefined && min === 0 && max === null) return anyString
   if (pattern === undefined && format === undefined)
     return quotedString(repeat(stringCharacter, min, max === null ? null : Math.min(max, MAX_REPETITIONS)))
-  const at = below(place, pattern === undefined ? 'format' : 'pattern')
+  const at = pointerTo(place, pattern === undefined ? 'format' : 'pattern')
   const fault = (what: string) => schemaFault(at, `got ${shown(pattern ?? format)}${what}`)
   const known = format !== undefined && Object.hasOwn(FORMATS, String(format)) ? String(format) : null
   if (pattern === undefined && known === null)

@@ -1,10 +1,11 @@
 import { isObject } from '../../domain/is-object.ts'
+import { pointerTo } from '../../domain/json-pointer.ts'
 import { InferenceError } from '../errors.ts'
 import { constantsNode } from './constant-grammar.ts'
 import { choice, type GrammarNode, optional, repeat, rule, sequence, text } from './grammar.ts'
 import { withinLimits } from './grammar-limits.ts'
 import { anyObject, JSON_RULES } from './json-nodes.ts'
-import { below, type Schema, schemaFault } from './schema-fault.ts'
+import { type Schema, schemaFault } from './schema-fault.ts'
 import { type SchemaGrammar, schemaGrammar } from './schema-grammar.ts'
 import type { ToolSyntax } from './tool-syntax.ts'
 
@@ -78,12 +79,13 @@ const asObject = (schema: Schema, place: string): Schema => {
   const alternatives = (['anyOf', 'oneOf'] as const).find((keyword) => Array.isArray(schema[keyword]))
   if (alternatives !== undefined && schema.type === undefined) {
     const each = (schema[alternatives] as unknown[]).map((one, index) =>
-      isObject(one) ? asObject(one, below(below(place, alternatives), index)) : one,
+      isObject(one) ? asObject(one, pointerTo(pointerTo(place, alternatives), index)) : one,
     )
     return { ...schema, [alternatives]: each }
   }
   const { type = 'object' } = schema
-  if (type !== 'object') throw schemaFault(below(place, 'type'), `must be 'object', because arguments are an object.`)
+  if (type !== 'object')
+    throw schemaFault(pointerTo(place, 'type'), `must be 'object', because arguments are an object.`)
   return { ...schema, type }
 }
 

@@ -1,4 +1,5 @@
 import type { TLocalizedValidationError } from 'typebox/error'
+import { pointerTo } from '../../domain/json-pointer.ts'
 import type { SchemaParts } from './schema-parts.ts'
 
 const exceededBound = (schema: SchemaParts, value: unknown): 'maxLength' | 'maxItems' | 'maxProperties' | null => {
@@ -10,10 +11,6 @@ const exceededBound = (schema: SchemaParts, value: unknown): 'maxLength' | 'maxI
 }
 
 const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value)
-
-/** Appends a step to a JSON pointer (RFC 6901). */
-export const join = (path: string, step: string): string =>
-  `${path}/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`
 
 /**
  * Returns the first value that is longer than its schema allows, as an error of the validator; null if there is none. Collecting
@@ -47,7 +44,12 @@ export const findOversizedValue = (
   for (const [name, property] of Object.entries(properties)) {
     if (!Object.hasOwn(value, name)) continue
     const inner = (value as Readonly<Record<string, unknown>>)[name]
-    const found = findOversizedValue(property, inner, join(`${schemaPath}/properties`, name), join(instancePath, name))
+    const found = findOversizedValue(
+      property,
+      inner,
+      pointerTo(`${schemaPath}/properties`, name),
+      pointerTo(instancePath, name),
+    )
     if (found !== null) return found
   }
   return null

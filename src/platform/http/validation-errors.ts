@@ -1,6 +1,6 @@
 import type { TLocalizedValidationError } from 'typebox/error'
 import { Pointer } from 'typebox/value'
-import { join } from './bounds.ts'
+import { fieldAt, pointerTo } from '../../domain/json-pointer.ts'
 import type { SchemaParts } from './schema-parts.ts'
 import { MUST_BE } from './wire.schema.ts'
 
@@ -101,15 +101,7 @@ const ROOTS: Readonly<Record<Part, string>> = {
   form: 'The form',
 }
 
-/** `/ids/0/name` -> `ids[0].name`. */
-const fieldName = (part: Part, path: string): string => {
-  if (path === '') return ROOTS[part]
-  const steps = path.slice(1).split('/')
-  return steps
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~').slice(0, 100))
-    .map((step, index) => (/^\d+$/.test(step) && index > 0 ? `[${step}]` : index === 0 ? step : `.${step}`))
-    .join('')
-}
+const fieldName = (part: Part, path: string): string => (path === '' ? ROOTS[part] : fieldAt(path))
 
 const sentence = (part: Part, root: SchemaParts, data: unknown, error: TLocalizedValidationError): string[] => {
   const { instancePath: path } = error
@@ -123,13 +115,13 @@ const sentence = (part: Part, root: SchemaParts, data: unknown, error: TLocalize
     case 'required':
       return error.params.requiredProperties.map((key) => {
         const property = schema.properties?.[key]
-        return `${fieldName(part, join(path, key))} is required${property === undefined ? '' : `: ${describe(property)}`}`
+        return `${fieldName(part, pointerTo(path, key))} is required${property === undefined ? '' : `: ${describe(property)}`}`
       })
     case 'additionalProperties':
       return error.params.additionalProperties.map((key) => {
         const known = Object.keys(schema.properties ?? {})
         const hint = known.length === 0 ? '' : ` (known here: ${known.join(', ')})`
-        return `${fieldName(part, join(path, key))} is not a known field${hint}`
+        return `${fieldName(part, pointerTo(path, key))} is not a known field${hint}`
       })
     case 'pattern':
       return must(`text that matches ${error.params.pattern}`)

@@ -51,6 +51,8 @@ const webParts = ['text', 'url', 'api', 'live', 'parts', 'shell', 'pages']
 
 const tests = '\\.test\\.tsx?$'
 const fixtures = '\\.fixture\\.ts$'
+/** The files that nothing imports: programs, workers, what the package exports, and what the build runs. */
+const programs = '(/(main|index)\\.tsx?|\\.(worker|process)\\.ts|/write-(migrated-)?template\\.ts|\\.d\\.ts)$'
 /** The files of platform/transfer that run in a browser too. */
 const browserTransfer = '^src/platform/transfer/(abortable-body|resume-download|transfer-error)\\.ts$'
 /** What every room may import: two files of settings. */
@@ -134,6 +136,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/control/', pathNot: ['\\.(service|store|report)\\.ts$', 'module\\.ts$', tests] },
       to: { path: '\\.(store|report)\\.ts$' },
+    },
+    {
+      name: 'every-file-is-imported',
+      comment: 'add it to its list, such as all.ts, commands.ts, or pages.ts (CONTRIBUTING.md), or delete it',
+      severity: 'error',
+      from: {},
+      module: { path: '^src/', pathNot: [programs, fixtures], numberOfDependentsLessThan: 1 },
     },
     {
       name: 'fixtures-are-for-tests',

@@ -51,6 +51,6 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     // Ends before the test's own limit, to say what was awaited.
-    expect: { poll: { timeout: 120_000, interval: 20 } },
+    expect: { poll: { timeout: 120_000, interval: 50 } },
   },
 })

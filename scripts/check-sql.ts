@@ -122,7 +122,7 @@ const ownersIn = (files: readonly SourceFile[]): readonly Owner[] => {
   }))
 }
 
-export const checkProject = (): readonly string[] => {
+const checkProject = (): readonly string[] => {
   const tables = tablesOf(filesUnder(MIGRATIONS).map(({ text }) => text)).filter((table) => !UNOWNED.includes(table))
   const control = filesUnder('src/control')
   const platform = filesUnder('src/platform').filter(({ path }) => !path.startsWith('src/platform/db/'))

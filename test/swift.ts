@@ -11,13 +11,21 @@ const PROGRAM = fileURLToPath(new URL('./fixtures/swift/serve.py', import.meta.u
 const PYTHON = '/usr/bin/python3'
 const OPTIONAL_ENGINES = ['proxy', 'account', 'container', 'obj'].map((part) => `swift.${part}.server`)
 
-/** Returns why Swift with its S3 interface is not available here; null if it is. */
-export const noSwift = (): string | null => {
+const lookForSwift = (): string | null => {
   const looked = spawnSync(PYTHON, ['-c', `import eventlet, ${OPTIONAL_ENGINES.join(', ')}`], { encoding: 'utf8' })
   if (looked.status === 0) return null
   const message = 'OpenStack Swift is not installed (swift-proxy, swift-account, swift-container, swift-object)'
   console.warn(`\nSKIPPED: every test on S3, because ${message}.\n`)
   return message
+}
+
+let reason: string | null | undefined
+
+/** Returns why Swift with its S3 interface is not available here; null if it is. */
+export const noSwift = (): string | null => {
+  // Looking takes a second.
+  if (reason === undefined) reason = lookForSwift()
+  return reason
 }
 
 /** For the AWS SDK's credential chain. */

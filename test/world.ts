@@ -58,6 +58,8 @@ export interface WorldOptions {
   readonly workers?: AggregationWorkers
   /** The built dashboard; none by default. */
   readonly webFolder?: string
+  /** Its clock is the machine's, for agents and operators that wait. Then there is nothing to advance. */
+  readonly isRealTime?: boolean
 }
 
 // Starting a thread from .ts files takes a second: all services of a process share these, which end with it.
@@ -76,7 +78,7 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
     port: 0,
   }
   let time = Date.UTC(2026, 0, 1)
-  const now = () => new Date(time)
+  const now = () => new Date(options.isRealTime ? Date.now() : time)
   const database = durable ? null : await openTestDatabase(kind)
   const start = async () => {
     const started = await createControlPlane(config, {

@@ -5,12 +5,11 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
+import { builtFile } from '../../test/e2e/built-program.ts'
 import { startWorld, type TestDevice, type World } from '../../test/world.ts'
 import { unwrap } from '../client/client.ts'
 import { runAgent } from './agent.ts'
 import { noTrainer } from './agent-trainer.ts'
-
-const moduleUrl = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href)
 
 interface AgentProcess {
   readonly child: ChildProcess
@@ -20,14 +19,15 @@ interface AgentProcess {
 
 /** Starts a real agent in a separate process. Its trainer prints "training" and ends only once the file `go` exists. */
 const startProcess = async (world: World, device: TestDevice, folder: string): Promise<AgentProcess> => {
-  const program = join(folder, 'agent.mts')
+  const program = join(folder, 'agent.mjs')
   await writeFile(
     program,
     `import { existsSync } from 'node:fs'
     import { writeFile } from 'node:fs/promises'
     import { join } from 'node:path'
-    import { runAgent } from ${moduleUrl('./agent.ts')}
-    import { stopOnSignals } from ${moduleUrl('./stop-signals.fixture.ts')}
+    import { runAgent } from ${JSON.stringify(await builtFile('agent/agent.js'))}
+    const stop = new AbortController()
+    process.once('SIGTERM', () => stop.abort(new Error('The agent was stopped (SIGTERM).')))
     const folder = ${JSON.stringify(folder)}
     const trainer = {
       train: async (task) => {
@@ -43,11 +43,11 @@ const startProcess = async (world: World, device: TestDevice, folder: string): P
     }
     await runAgent({
       baseUrl: ${JSON.stringify(world.baseUrl)}, deviceId: ${JSON.stringify(device.deviceId)}, apiKey: ${JSON.stringify(device.key)},
-      stateDir: folder, intervalSeconds: 0.3, rounds: 1, trainer: () => trainer, signal: stopOnSignals(), log: console.log,
+      stateDir: folder, intervalSeconds: 0.3, rounds: 1, trainer: () => trainer, signal: stop.signal, log: console.log,
     })
     console.log('ended')`,
   )
-  const child = spawn(process.execPath, ['--import', 'tsx', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => {
     child.kill('SIGKILL')
   })

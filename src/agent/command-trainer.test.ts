@@ -33,21 +33,14 @@ const task = (changes: Partial<TrainingTask> = {}): TrainingTask => ({
   ...changes,
 })
 
-/** A small Node program as a trainer. It has the paths from the environment as `round`, `plan`, `from`, `to`, `metrics`. */
+/** A shell script as a trainer. Its function `report` writes new weights, and metrics. */
 const program = async (body: string, onLine?: (line: string) => void) => {
-  const path = join(folder, 'train.mjs')
-  const names = ['ROUND_ID', 'PLAN', 'GLOBAL_WEIGHTS', 'OUTPUT_WEIGHTS', 'OUTPUT_METRICS'].map(
-    (name) => `SERVICE_${name}`,
-  )
+  const path = join(folder, 'train.sh')
   await writeFile(
     path,
-    `import fs from 'node:fs'
-    const [round, plan, from, to, metrics] = ${JSON.stringify(names)}.map((name) => process.env[name])
-    const done = (report) => { fs.writeFileSync(to, 'new'); fs.writeFileSync(metrics, JSON.stringify(report)) }
-    ${body}`,
+    `report() { printf new > "$SERVICE_OUTPUT_WEIGHTS"; printf '%s' "$1" > "$SERVICE_OUTPUT_METRICS"; }\n${body}`,
   )
-  const command = `"${process.execPath}" "${path}"`
-  return commandTrainer({ command, cwd: folder, ...(onLine && { onLine }) })
+  return commandTrainer({ command: `sh "${path}"`, cwd: folder, ...(onLine && { onLine }) })
 }
 
 test('a command reads the plan and the global weights, and writes new weights and metrics', async () => {
@@ -55,8 +48,8 @@ test('a command reads the plan and the global weights, and writes new weights an
   await writeFile(globalWeights, 'old')
   const lines: string[] = []
   const trainer = await program(
-    `console.log(round, JSON.parse(fs.readFileSync(plan)).strategy, String(fs.readFileSync(from)))
-    done({ num_samples: 12, loss: 0.5, accuracy: 0.75 })`,
+    `echo "$SERVICE_ROUND_ID" "$(grep -o fedavg "$SERVICE_PLAN")" "$(cat "$SERVICE_GLOBAL_WEIGHTS")"
+    report '{ "num_samples": 12, "loss": 0.5, "accuracy": 0.75 }'`,
     (line) => lines.push(line),
   )
   expect(await trainer.train(task({ globalWeights }))).toEqual({
@@ -71,7 +64,9 @@ test('a command reads the plan and the global weights, and writes new weights an
 })
 
 test('in a round without a model, the command gets no weights, and loss and accuracy may be absent', async () => {
-  const trainer = await program('if (from === undefined) done({ num_samples: 1, loss: null })')
+  const trainer = await program(
+    `[ "\${SERVICE_GLOBAL_WEIGHTS-none}" = none ] && report '{ "num_samples": 1, "loss": null }'`,
+  )
   const { weights, report } = await trainer.train(task())
   expect([weights, report]).toEqual([
     join(folder, 'update.weights'),
@@ -81,21 +76,21 @@ test('in a round without a model, the command gets no weights, and loss and accu
 
 test.each([
   [
-    'console.error("line 1\\nno such file"); process.exit(3)',
+    'echo "line 1" >&2; echo "no such file" >&2; exit 3',
     'The trainer ended with exit code 3. Its output:\nline 1\nno such file',
   ],
-  ['console.log("only this"); process.exit(1)', 'The trainer ended with exit code 1. Its output:\nonly this'],
-  ['process.kill(process.pid, "SIGKILL"); setInterval(() => 0, 1e6)', 'The trainer ended with '],
+  ['echo "only this"; exit 1', 'The trainer ended with exit code 1. Its output:\nonly this'],
+  ['kill -KILL $$; sleep 1000', 'The trainer ended with '],
   ['', 'The trainer wrote no weights to the file named by SERVICE_OUTPUT_WEIGHTS.'],
-  ['fs.writeFileSync(to + ".npz", "x")', ' It wrote update.weights.npz instead of update.weights.'],
-  ['fs.writeFileSync(to, "")', 'The trainer wrote an empty file to the path named by SERVICE_OUTPUT_WEIGHTS.'],
-  ['fs.writeFileSync(to, "x")', 'The trainer wrote no metrics to the file named by SERVICE_OUTPUT_METRICS.'],
-  ['done(1); fs.writeFileSync(metrics, `{"num_samples": NaN}`)', "The trainer's metrics are not JSON (NaN is not): "],
-  ['done([5])', 'must be an object such as {"num_samples": 120}, got [5].'],
-  ['done({ loss: 1 })', 'num_samples is undefined; it must be a whole number of at least 1.'],
-  ['done({ num_samples: 0 })', 'num_samples is 0; it must be a whole number of at least 1.'],
-  ['done({ num_samples: 1, loss: "low" })', 'loss is "low"; it must be a finite number, or absent.'],
-  ['done({ num_samples: 1, accuracy: 75 })', 'accuracy is 75; it must be a number from 0 to 1, or absent.'],
+  ['echo x > "$SERVICE_OUTPUT_WEIGHTS.npz"', ' It wrote update.weights.npz instead of update.weights.'],
+  [': > "$SERVICE_OUTPUT_WEIGHTS"', 'The trainer wrote an empty file to the path named by SERVICE_OUTPUT_WEIGHTS.'],
+  ['echo x > "$SERVICE_OUTPUT_WEIGHTS"', 'The trainer wrote no metrics to the file named by SERVICE_OUTPUT_METRICS.'],
+  [`report '{"num_samples": NaN}'`, "The trainer's metrics are not JSON (NaN is not): "],
+  ["report '[5]'", 'must be an object such as {"num_samples": 120}, got [5].'],
+  [`report '{"loss": 1}'`, 'num_samples is undefined; it must be a whole number of at least 1.'],
+  [`report '{"num_samples": 0}'`, 'num_samples is 0; it must be a whole number of at least 1.'],
+  [`report '{"num_samples": 1, "loss": "low"}'`, 'loss is "low"; it must be a finite number, or absent.'],
+  [`report '{"num_samples": 1, "accuracy": 75}'`, 'accuracy is 75; it must be a number from 0 to 1, or absent.'],
 ])('%s fails with its reason', async (body, reason) => {
   const trainer = await program(body)
   await expect(trainer.train(task())).rejects.toThrow(reason)
@@ -108,9 +103,7 @@ test('results of an earlier try are not used', async () => {
 })
 
 /** A program that starts another one and never ends. Both print their process ids. */
-const family = `import { spawn } from 'node:child_process'
-  const child = spawn(process.execPath, ['-e', 'console.log(process.pid); setInterval(() => 0, 1e6)'], { stdio: 'inherit' })
-  console.log(process.pid); setInterval(() => 0, 1e6)`
+const family = "sh -c 'echo $$; exec sleep 1000000' &\n echo $$; wait"
 
 const isRunning = (pid: number): boolean => {
   try {
@@ -146,9 +139,8 @@ test('aborting ends the command and its child processes with the reason of the a
 
 test('a process that a command leaves in the background does not delay the round', async () => {
   const trainer = await program(
-    `const { spawn } = await import('node:child_process')
-    spawn(process.execPath, ['-e', 'setInterval(() => 0, 1e6)'], { stdio: 'inherit' }).unref()
-    done({ num_samples: 1 }); process.exit(0)`,
+    `sleep 1000000 &
+    report '{ "num_samples": 1 }'`,
   )
   expect((await trainer.train(task())).report.numSamples).toBe(1)
 })
@@ -156,10 +148,11 @@ test('a process that a command leaves in the background does not delay the round
 test('a process that a command leaves in another session does not delay the round', async () => {
   const lines: string[] = []
   const trainer = await program(
-    `const { spawn } = await import('node:child_process')
-    const left = spawn(process.execPath, ['-e', 'setInterval(() => 0, 1e6)'], { stdio: 'inherit', detached: true })
-    console.log(left.pid)
-    done({ num_samples: 1 }); process.exit(0)`,
+    `"${process.execPath}" -e '
+      const left = require("node:child_process").spawn("sleep", ["1000000"], { stdio: "inherit", detached: true })
+      console.log(left.pid)
+      left.unref()'
+    report '{ "num_samples": 1 }'`,
     (line) => lines.push(line),
   )
   onTestFinished(() => lines.forEach((pid) => void process.kill(Number(pid), 'SIGKILL')))
@@ -168,7 +161,7 @@ test('a process that a command leaves in another session does not delay the roun
 })
 
 test('only the last twenty lines of a command with much output are reported', async () => {
-  const trainer = await program('for (let i = 1; i <= 100; i++) console.error("line " + i); process.exitCode = 1')
+  const trainer = await program('for n in $(seq 100); do echo "line $n" >&2; done; exit 1')
   const error: unknown = await trainer.train(task()).catch((thrown: unknown) => thrown)
   const lines = (error as Error).message.split('\n').slice(1)
   expect(lines).toEqual(Array.from({ length: 20 }, (_, index) => `line ${index + 81}`))

@@ -89,7 +89,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   FEDERATION_COMMANDS,
   INTEGRATION_COMMANDS,
   entry('logout', 'sign out of a service', () => import('./login/logout.command.ts')),
-  entry('agent', 'run a training device in the foreground', () => import('./agent/agent.command.ts')),
+  entry('agent', 'run a device in the foreground', () => import('./agent/agent.command.ts')),
   entry('add', 'add a model to the local models folder', () => import('./models/add.command.ts')),
   entry('remove', 'delete a model from the local models folder', () => import('./models/remove.command.ts')),
   entry(

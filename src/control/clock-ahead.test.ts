@@ -49,6 +49,11 @@ it('times that were stored while the clock was ahead are reset once it is right 
   const deploymentNow = () => request('GET', `/deployments/${deployment.deployment_id}`)
   const deadline_at = new Date(world.now().getTime() + 120_000).toISOString()
   expect(await deploymentNow()).toMatchObject({ status: 'started', deadline_at })
+  // A process of an earlier release does not store how long a phase lasts.
+  await run(`update deployments set phase_seconds = null, deadline_at = '2100-01-01'`)
+  await world.service.runRetention()
+  expect(await deploymentNow()).toMatchObject({ deadline_at: '2100-01-01T00:00:00.000Z' })
+  await run(`update deployments set deadline_at = '${deadline_at}'`)
   await world.advance(61)
   expect(await request('GET', `/training/rounds/${round.id}/status`)).toMatchObject({ status: 'failed' })
   expect(await request('GET', `/models/m/rollouts/${rollout.rollout_id}`)).toMatchObject({ percentage: 20 })

@@ -3,6 +3,8 @@ import { bytesSource } from '../tensors/sources.ts'
 import { readZip } from '../tensors/zip.ts'
 import { planZip } from '../tensors/zip-plan.ts'
 
+const joined = (...parts: Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(parts))
+
 /** Copies of a file, each damaged in one to three places; the same in every run. */
 export function* mutationsOf(bytes: Uint8Array, count: number, seed = 1): Generator<Uint8Array> {
   const random = randomFrom(seed)
@@ -13,9 +15,9 @@ export function* mutationsOf(bytes: Uint8Array, count: number, seed = 1): Genera
     const ways = [
       () => file.with(at, random(256)),
       () => file.with(at, file[at]! ^ (1 << random(8))),
-      () => new Uint8Array([...file.subarray(0, at), ...file.subarray(at + length)]),
-      () => new Uint8Array([...file.subarray(0, at), ...file.subarray(other, other + length), ...file.subarray(at)]),
-      () => file.map((byte, i) => (i >= at && i < at + 8 ? 0xff : byte)),
+      () => joined(file.subarray(0, at), file.subarray(at + length)),
+      () => joined(file.subarray(0, at), file.subarray(other, other + length), file.subarray(at)),
+      () => file.slice().fill(0xff, at, at + 8),
       () => file.subarray(0, at),
     ]
     return ways[random(ways.length)]!()

@@ -72,16 +72,12 @@ export const isWithdrawn = (status: DeploymentStatus): boolean => status === 'fa
 /** Devices cannot report in less time than this. */
 export const MIN_PHASE_SECONDS = 60
 
-/** A phase begins when a deployment starts or switches, and when more devices are activated. Each phase may last equally long. */
-interface Phase {
-  /** Null without a deadline, and for deployments that a process of an earlier release created. */
-  readonly phaseSeconds: number | null
-  readonly deadlineAt: Date | null
-}
-
-/** Returns the deadline of a phase that begins now: newly activated devices get a whole phase, and at least a minute. */
-export const deadlineOfNextPhase = ({ phaseSeconds, deadlineAt }: Phase, now: Date): Date | null =>
-  phaseSeconds === null ? deadlineAt : new Date(now.getTime() + Math.max(MIN_PHASE_SECONDS, phaseSeconds) * 1000)
+/**
+ * Returns the deadline of a phase that begins now; null without a deadline. A phase begins when a deployment starts or switches,
+ * and when more devices are activated. Each may last equally long, and at least a minute.
+ */
+export const deadlineOfNextPhase = (phaseSeconds: number | null, now: Date): Date | null =>
+  phaseSeconds === null ? null : new Date(now.getTime() + Math.max(MIN_PHASE_SECONDS, phaseSeconds) * 1000)
 
 /** The latest reports of the activated devices. */
 export interface Reported {

@@ -68,30 +68,34 @@ const file = stalling('application/octet-stream', 'bytes')
 const elsewhere: RequestListener = (request, response) =>
   response.writeHead(307, { location: `http://${request.headers.host}/elsewhere` }).end()
 
-test.each([
-  ['from the service', false, [file]],
-  ['from the service, which could have named another place', true, [file]],
-  ['from elsewhere', true, [elsewhere, file]],
-])('a download %s that stalls ends when aborted', async (_, directDownloads, responses) => {
-  const { device, closed } = await deviceOf({ directDownloads }, ...responses)
-  const stop = new AbortController()
-  const sink = memorySink()
-  const download = device.downloadVersion(assignment, sink, { signal: stop.signal })
-  const outcome = download.catch((error: Error) => error.message)
-  await expect.poll(sink.received).toBe(5)
+test('a download or any other response that stalls ends when aborted, even after garbage was collected', async () => {
+  const downloading = async (directDownloads: boolean, ...responses: RequestListener[]) => {
+    const { device, closed } = await deviceOf({ directDownloads }, ...responses)
+    const sink = memorySink()
+    const stop = new AbortController()
+    const download = device.downloadVersion(assignment, sink, { signal: stop.signal })
+    const outcome = download.catch((error: Error) => error.message)
+    await expect.poll(sink.received).toBe(5)
+    return { stop, outcome, closed }
+  }
+  const asking = async () => {
+    const { device, asked, closed } = await deviceOf({}, stalling('application/json', '{'))
+    const stop = new AbortController()
+    const outcome = device.assignments({ signal: stop.signal }).catch((error: Error) => error.message)
+    await asked
+    return { stop, outcome, closed }
+  }
+  const stalled = await Promise.all([
+    downloading(false, file),
+    // From the service, although it could have named another place.
+    downloading(true, file),
+    downloading(true, elsewhere, file),
+    asking(),
+  ])
   await collectGarbage()
-  stop.abort(new Error('not wanted any more'))
-  expect(await outcome).toBe('not wanted any more')
-  await closed
-})
-
-test('any other response that stalls halfway also ends', async () => {
-  const { device, asked, closed } = await deviceOf({}, stalling('application/json', '{'))
-  const stop = new AbortController()
-  const outcome = device.assignments({ signal: stop.signal }).catch((error: Error) => error.message)
-  await asked
-  await collectGarbage()
-  stop.abort(new Error('not wanted any more'))
-  expect(await outcome).toBe('not wanted any more')
-  await closed
+  for (const { stop, outcome, closed } of stalled) {
+    stop.abort(new Error('not wanted any more'))
+    expect(await outcome).toBe('not wanted any more')
+    await closed
+  }
 })

@@ -124,7 +124,7 @@ describe('secureSettings', () => {
   })
 
   test.each([
-    [{ devices: 1 }, 'a round of 1 devices cannot be secure'],
+    [{ devices: 1 }, 'a round of 1 device cannot be secure'],
     [{ devices: 256 }, 'Select between 2 and 255'],
     [
       { devices: 20, threshold: 10 },

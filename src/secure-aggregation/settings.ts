@@ -37,7 +37,7 @@ export const secureSettings = (requested: {
   const { devices, range = DEFAULT_RANGE, maxWeight = 1 } = requested
   if (!Number.isInteger(devices) || devices < 2 || devices > MAX_DEVICES) {
     throw badRequest(
-      `secure_aggregation: a round of ${devices} devices cannot be secure. Select between 2 and ${MAX_DEVICES}.`,
+      `secure_aggregation: a round of ${devices} ${devices === 1 ? 'device' : 'devices'} cannot be secure. Select between 2 and ${MAX_DEVICES}.`,
     )
   }
   const threshold = requested.threshold ?? defaultThreshold(devices)

@@ -6,13 +6,13 @@ import { runAgent } from '../../src/agent/agent.ts'
 import { openAgentState } from '../../src/agent/agent-state.ts'
 import type { AgentTrainer } from '../../src/agent/agent-trainer.ts'
 import { createClient, unwrap } from '../../src/client/client.ts'
-import { emptyFolder, freshDataDir } from '../databases.ts'
-import { runService, until } from './service-process.ts'
+import { emptyFolder } from '../databases.ts'
+import { onServer, runService, until } from './service-process.ts'
 
 it('an agent completes its round although the service is killed while it trains', async () => {
-  const [dataDir, folder] = await Promise.all([freshDataDir(), emptyFolder()])
-  const first = await runService(dataDir)
-  const settings = { SERVICE_PORT: new URL(first.baseUrl).port }
+  const [dataDir, folder, server] = await Promise.all([emptyFolder(), emptyFolder(), onServer()])
+  const first = await runService(dataDir, server)
+  const settings = { ...server, SERVICE_PORT: new URL(first.baseUrl).port }
   const go = join(folder, 'go')
   let trainings = 0
   const trainer: AgentTrainer = {

@@ -72,14 +72,14 @@ export const runAgentProcess = async (
   return { ...agentOf(lines, folder), kill }
 }
 
-/** Returns a hook command in JavaScript; it can use `version`, `read(path)`, and `note(text)`. */
-export const hookProgram = (body: string): string =>
-  `"${process.execPath}" -e '
-    const fs = require("fs")
-    const { MODEL_PATH: path, MODEL_VERSION: version, MODEL_PREVIOUS_PATH: previous } = process.env
-    const read = (file) => file === "" ? "-" : fs.readFileSync(file, "utf8").slice(0, 20)
-    const note = (text) => fs.appendFileSync("notes", text + "\\n")
-    ${body}'`
+/** Returns a hook command for the shell, which starts faster than Node; it can use `note`, and `content` of the version. */
+export const hookProgram = (body: string): string => `
+  note() { echo "$*" >> notes; }
+  content() { head -c 20 "$MODEL_PATH"; }
+  ${body}`
+
+/** Notes each version with its content. */
+export const NOTE_CONTENT = hookProgram('note "$MODEL_VERSION $(content)"')
 
 /** Starts many agents in this process, each with its own folder; they end with the test. */
 export const startAgents = (

@@ -1,6 +1,17 @@
 import { createHash } from 'node:crypto'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'esbuild'
 import { bundlePrograms } from '../../scripts/bundle.mjs'
@@ -61,18 +72,43 @@ const compile = (names: readonly string[], folder: string) =>
     plugins: [fileByFile],
   })
 
-/** Creates a folder atomically, even if other processes build or read it at the same time. */
-export const buildOnce = async (folder: string, fill: (unfinished: string) => Promise<unknown>): Promise<void> => {
-  if (existsSync(folder)) return
-  const unfinished = `${folder}-${process.pid}`
-  mkdirSync(unfinished, { recursive: true })
-  await fill(unfinished)
+/** Whether the process that holds the lock is alive. */
+const isHeld = (lock: string): boolean => {
   try {
-    renameSync(unfinished, folder)
+    return process.kill(Number(readFileSync(lock)), 0)
   } catch (error) {
-    // Another test process was faster; its build is equivalent.
-    if (!existsSync(folder)) throw error
-    rmSync(unfinished, { recursive: true })
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}
+
+const claim = (lock: string): boolean => {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: 'wx' })
+    return true
+  } catch {
+    if (!isHeld(lock)) rmSync(lock, { force: true })
+    return false
+  }
+}
+
+/** Creates a folder atomically. Of the processes that need it at the same time, one builds it, and the others wait. */
+export const buildOnce = async (folder: string, fill: (unfinished: string) => Promise<unknown>): Promise<void> => {
+  const lock = `${folder}.lock`
+  const unfinished = `${folder}-${process.pid}`
+  mkdirSync(dirname(folder), { recursive: true })
+  while (!existsSync(folder)) {
+    if (!claim(lock)) {
+      await sleep(100)
+      continue
+    }
+    try {
+      if (existsSync(folder)) return
+      mkdirSync(unfinished, { recursive: true })
+      await fill(unfinished)
+      renameSync(unfinished, folder)
+    } finally {
+      rmSync(lock, { force: true })
+    }
   }
 }
 

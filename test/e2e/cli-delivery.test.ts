@@ -2,13 +2,14 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { runInProcess } from '../../src/cli/in-process.fixture.ts'
-import { emptyFolder, freshDataDir } from '../databases.ts'
+import { emptyFolder } from '../databases.ts'
+import { startWorld } from '../world.ts'
 import { hookProgram, startAgents } from './agents.ts'
 import { operatorOf, registered } from './operator.ts'
-import { runService, until } from './service-process.ts'
+import { until } from './service-process.ts'
 
 it('push, deploy at 10%, watch it climb; a failing version rolls back automatically; rollback withdraws the good one too', async () => {
-  const service = await runService(await freshDataDir())
+  const service = await startWorld({ isRealTime: true })
   const operator = await operatorOf(() => service.baseUrl)
   const cwd = await emptyFolder()
   const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: operator.key, SERVICE_API_BASE: service.baseUrl }
@@ -19,8 +20,8 @@ it('push, deploy at 10%, watch it climb; a failing version rolls back automatica
   }
   const names = Array.from({ length: 8 }, (_, n) => `edge-${n}`)
   const hook = hookProgram(`
-    note(version)
-    if (read(path) === "bad") { console.error("the weights are not finite"); process.exit(1) }`)
+    note "$MODEL_VERSION"
+    [ "$(content)" != bad ] || { echo 'the weights are not finite' >&2; exit 1; }`)
   const agents = await startAgents(service.baseUrl, names, () => hook)
   await registered(operator, names)
   const allRun = (version: string) =>

@@ -5,6 +5,7 @@ import { startWorld } from '../world.ts'
 import { hasBrowser } from './browser.ts'
 import { buildDashboard } from './built-web.ts'
 import { expectAccessible, expectNoSidewaysScroll, openDashboard } from './dashboard-tab.ts'
+import { addDevices } from './device-rows.ts'
 
 // Service and browser start slowly on a busy machine.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
@@ -79,6 +80,12 @@ describe.skipIf(!hasBrowser())('the page of a device', () => {
     const names = ['a%41', '50% off', 'a/b', 'a%2Fb', '%', 'ü?#&']
     const { key } = await world.register('plain')
     for (const name of names) await world.register(name)
+    const send = (method: string, path: string, body?: unknown) =>
+      world.request(method, `/api/v1${path}`, { key, body })
+    const made = (name: string) => send('POST', '/device-groups', { org_id: 'default', name })
+    const [one, two] = await Promise.all(['one', 'two'].map(async (name) => (await made(name)).body as { id: string }))
+    // Before the page is open, which would show each of them.
+    await Promise.all(Array.from({ length: 100 }, (_, index) => made(`group ${index}`)))
     const tab = await openDashboard(world.baseUrl, '/devices')
     const { page } = tab
     for (const name of names) {
@@ -97,10 +104,6 @@ describe.skipIf(!hasBrowser())('the page of a device', () => {
     await page.getByRole('alert').getByText("'no-such-model' does not exist").waitFor()
     expect(await page.getByRole('button', { name: 'Set a policy' }).count()).toBe(0)
 
-    const send = (method: string, path: string, body?: unknown) =>
-      world.request(method, `/api/v1${path}`, { key, body })
-    const made = (name: string) => send('POST', '/device-groups', { org_id: 'default', name })
-    const [one, two] = await Promise.all(['one', 'two'].map(async (name) => (await made(name)).body as { id: string }))
     await tab.visit(`/delivery/groups/${one!.id}`)
     await page.getByRole('heading', { name: 'one', level: 1 }).waitFor()
     await page.route(`**/device-groups/${two!.id}`, () => undefined)
@@ -113,8 +116,6 @@ describe.skipIf(!hasBrowser())('the page of a device', () => {
     await page.getByRole('alert').getByText('does not exist').first().waitFor()
     await page.getByRole('button', { name: 'Add devices' }).waitFor({ state: 'detached' })
 
-    for (let number = 1; number <= 100; number++)
-      await send('POST', '/device-groups', { org_id: 'default', name: `group ${number}` })
     await tab.visit('/delivery/groups?page=7')
     await page.getByText('Page 2 of 2').waitFor()
     expect(new URL(page.url()).search).toBe('?page=2')
@@ -122,13 +123,7 @@ describe.skipIf(!hasBrowser())('the page of a device', () => {
 
   it('is linked from a long list, which shows new devices without fetching what is out of view', async () => {
     const world = await startWorld({ webFolder })
-    const register = async (from: number, to: number): Promise<void> => {
-      for (let number = from; number < to; number++) {
-        await world.register(`n${number}`)
-        await world.advance(1)
-      }
-    }
-    await register(0, 400)
+    await addDevices(world, 400)
     const tab = await openDashboard(world.baseUrl)
     const { page } = tab
     await page.getByText('Live', { exact: true }).waitFor()
@@ -140,39 +135,41 @@ describe.skipIf(!hasBrowser())('the page of a device', () => {
       const json = { error: 'rate_limited', message: 'Try again in 1 s.', status_code: 429 }
       await route.fulfill({ status: 429, headers: { 'retry-after': '1' }, json })
     })
-    const link = (number: number) => page.getByRole('link', { name: `n${number}`, exact: true })
+    const link = (name: string) => page.getByRole('link', { name, exact: true })
+    const registerNext = async (name: string): Promise<void> => {
+      await world.advance(1)
+      await world.register(name)
+    }
     await tab.visit('/devices?sort=created&desc=true')
-    await link(399).waitFor()
+    await link('n399').waitFor()
     const isAtEnd = async () => {
       await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight))
-      return link(0).isVisible()
+      return link('n000').isVisible()
     }
-    await expect.poll(isAtEnd).toBe(true)
+    await expect.poll(isAtEnd, { interval: 100 }).toBe(true)
     expect(requests).toHaveLength(8)
 
     requests = []
     const shown = page.waitForRequest('**/api/v1/fleet/devices?*')
-    await register(400, 401)
+    await registerNext('n400')
     await shown
     await page.evaluate(() => window.scrollTo(0, 0))
-    await link(400).waitFor()
+    await link('n400').waitFor()
     // The pages at the end that were in view, those at the top, and perhaps those in between that the way passed.
     expect(requests.length).toBeLessThan(8)
 
     isLimited = true
     const limited = page.waitForResponse((response) => response.status() === 429)
-    await register(401, 402)
+    await registerNext('n401')
     await limited
     isLimited = false
-    await link(401).waitFor()
+    await link('n401').waitFor()
   })
 
   it('is in a long list even if it was registered shortly before the next page was loaded', async () => {
     const world = await startWorld({ webFolder })
-    for (let number = 0; number < 60; number++) {
-      await world.register(`n${number}`)
-      await world.advance(1)
-    }
+    await addDevices(world, 60)
+    await world.advance(1)
     const tab = await openDashboard(world.baseUrl)
     const { page } = tab
     await page.getByText('Live', { exact: true }).waitFor()
@@ -184,7 +181,7 @@ describe.skipIf(!hasBrowser())('the page of a device', () => {
       await route.continue()
     })
     await tab.visit('/devices?sort=created&desc=true')
-    await link('n59').waitFor()
+    await link('n059').waitFor()
     await world.register('new')
     // Until the page has received the event.
     await page.waitForTimeout(1000)
@@ -192,6 +189,6 @@ describe.skipIf(!hasBrowser())('the page of a device', () => {
     await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight))
     await next
     await link('new').waitFor({ timeout: 20_000 })
-    await link('n0').waitFor()
+    await link('n000').waitFor()
   })
 })

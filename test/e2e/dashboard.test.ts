@@ -3,13 +3,13 @@ import { createClient, unwrap } from '../../src/client/client.ts'
 import { openFederation } from '../../src/control/federations/federation.fixture.ts'
 import { createDevice } from '../../src/sdk/device-client.ts'
 import { takePart } from '../../src/sdk/take-part.ts'
-import { freshDataDir } from '../databases.ts'
+import { emptyFolder } from '../databases.ts'
 import { comeOnce, play, startFleet, startJob, uploadModel } from '../training-fleet.ts'
 import { formOf, startWorld, type World } from '../world.ts'
 import { hasBrowser } from './browser.ts'
 import { buildDashboard } from './built-web.ts'
 import { expectAccessible, expectNoSidewaysScroll, openDashboard } from './dashboard-tab.ts'
-import { runService } from './service-process.ts'
+import { onServer, runService } from './service-process.ts'
 
 let webFolder = ''
 
@@ -283,10 +283,10 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
   })
 
   it('recovers in two browsers when the service is killed and restarted during the round that they show', async () => {
-    const dataDir = await freshDataDir()
-    let service = await runService(dataDir)
+    const [dataDir, server] = await Promise.all([emptyFolder(), onServer()])
+    let service = await runService(dataDir, server)
     const { baseUrl } = service
-    const settings = { SERVICE_PORT: new URL(baseUrl).port }
+    const settings = { ...server, SERVICE_PORT: new URL(baseUrl).port }
     const devices = await Promise.all(
       ['d0', 'd1', 'd2'].map(async (deviceId) => {
         const device = createDevice({ baseUrl, deviceId })

@@ -2,10 +2,10 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { AgentTrainer } from '../../src/agent/agent-trainer.ts'
-import { freshDataDir } from '../databases.ts'
+import { startWorld } from '../world.ts'
 import { hookProgram, startAgents } from './agents.ts'
 import { operatorOf, type Rollout, registered } from './operator.ts'
-import { runService, until } from './service-process.ts'
+import { until } from './service-process.ts'
 
 interface Decision {
   readonly status: string
@@ -26,16 +26,16 @@ it.each([
   ['promotes what a round learned when devices measure that it is better', 0.95, 'promoted', '1.1.0'],
   ['rolls back what a round learned when devices measure that it is worse', 0.5, 'rolled_back', '1.0.0'],
 ])('a policy %s', async (_, accuracy, status, runs) => {
-  const service = await runService(await freshDataDir(), { SERVICE_STRAGGLER_GRACE_SECONDS: '1' })
+  const service = await startWorld({ isRealTime: true, config: { stragglerGraceSeconds: 1 } })
   const operator = await operatorOf(() => service.baseUrl)
   await operator.upload(new Uint8Array(new Float32Array([0.9]).buffer))
   const names = Array.from({ length: 6 }, (_, n) => `edge-${n}`)
   // Devices differ slightly, like their data.
   const hook = (name: string) =>
     hookProgram(`
-      const accuracy = fs.readFileSync(path).readFloatLE(0) + 0.001 * ${Number(name.slice(-1)) % 3}
-      note(version)
-      console.log(JSON.stringify({ accuracy, loss: 1 - accuracy }))`)
+      note "$MODEL_VERSION"
+      od -An -tf4 "$MODEL_PATH" |
+        awk '{ a = $1 + 0.001 * ${Number(name.slice(-1)) % 3}; printf "{\\"accuracy\\":%f,\\"loss\\":%f}\\n", a, 1 - a }'`)
   const trainer = () => trainerOf(accuracy)
   const agents = await startAgents(service.baseUrl, names, hook, { trainer, restateSeconds: 1 })
   await registered(operator, names)

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { startProxy } from '../../src/agent/delivery/proxy.fixture.ts'
 import { emptyFolder, freshDataDir } from '../databases.ts'
-import { hookProgram, runAgentProcess, startAgents } from './agents.ts'
+import { startWorld } from '../world.ts'
+import { hookProgram, NOTE_CONTENT, runAgentProcess, startAgents } from './agents.ts'
 import { operatorOf, type Rollout, registered } from './operator.ts'
 import { runService, until } from './service-process.ts'
 
@@ -15,7 +16,7 @@ const partSize = async (folder: string): Promise<number> => {
 }
 
 it('an agent that is killed during a download, and again during its hook, resumes where it was', async () => {
-  const service = await runService(await freshDataDir())
+  const service = await startWorld({ isRealTime: true })
   const proxy = await startProxy(service.baseUrl)
   const operator = await operatorOf(() => service.baseUrl)
   const size = 2_000_000
@@ -24,8 +25,8 @@ it('an agent that is killed during a download, and again during its hook, resume
   const folder = await emptyFolder()
   // The first activation of the second version hangs.
   const hook = hookProgram(`
-    note(version + " " + read(path).slice(0, 4).trim())
-    if (version === "2.0.0" && !fs.existsSync("go")) { fs.writeFileSync("go", ""); setTimeout(() => {}, 30_000) }`)
+    note "$MODEL_VERSION $(head -c 3 "$MODEL_PATH")"
+    if [ "$MODEL_VERSION" = 2.0.0 ] && [ ! -e go ]; then touch go; sleep 30; fi`)
   const argv = ['--device-id', 'edge-1', '--on-model', hook]
   const first = await runAgentProcess(proxy.baseUrl, argv, folder)
   await operator.ask('POST', '/models/m/rollouts', { version: '1.0.0', rollout_percentage: 100 })
@@ -77,7 +78,7 @@ it('a rollout continues after the service is killed in the middle of its steps, 
   await operator.upload('first')
   await operator.upload('second')
   const names = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `edge-${name}`)
-  const agents = await startAgents(service.baseUrl, names, () => hookProgram('note(version + " " + read(path))'))
+  const agents = await startAgents(service.baseUrl, names, () => NOTE_CONTENT)
   await registered(operator, names)
   await operator.ask('POST', '/models/m/rollouts', { version: '1.0.0', rollout_percentage: 100 })
   await Promise.all(agents.map((agent) => agent.line('Model m: version 1.0.0 is active.')))

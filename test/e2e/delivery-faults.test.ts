@@ -1,22 +1,23 @@
 import { expect, it } from 'vitest'
 import { startProxy } from '../../src/agent/delivery/proxy.fixture.ts'
-import { emptyFolder, freshDataDir } from '../databases.ts'
-import { hookProgram, runAgentProcess, startAgents } from './agents.ts'
+import { emptyFolder } from '../databases.ts'
+import { startWorld } from '../world.ts'
+import { hookProgram, NOTE_CONTENT, runAgentProcess, startAgents } from './agents.ts'
 import { operatorOf, type Rollout, registered } from './operator.ts'
-import { runService, until } from './service-process.ts'
+import { until } from './service-process.ts'
 
 interface Affected {
   readonly devices: readonly { readonly device_id: string; readonly state: string; readonly reason: string | null }[]
 }
 
 it('an agent that receives corrupted bytes reports it, keeps the running version, and recovers when the fault is gone', async () => {
-  const service = await runService(await freshDataDir())
+  const service = await startWorld({ isRealTime: true })
   const proxy = await startProxy(service.baseUrl)
   const operator = await operatorOf(() => service.baseUrl)
   await operator.upload('first')
   await operator.upload('second')
   const folder = await emptyFolder()
-  const argv = ['--device-id', 'edge-1', '--on-model', hookProgram('note(version + " " + read(path))')]
+  const argv = ['--device-id', 'edge-1', '--on-model', NOTE_CONTENT]
   const agent = await runAgentProcess(proxy.baseUrl, argv, folder)
   await operator.ask('POST', '/models/m/rollouts', { version: '1.0.0', rollout_percentage: 100 })
   await agent.line('Model m: version 1.0.0 is active.')
@@ -40,13 +41,13 @@ it('an agent that receives corrupted bytes reports it, keeps the running version
 })
 
 it('reports made while the service was down arrive when it is back, even after a restart of the agent', async () => {
-  const service = await runService(await freshDataDir())
+  const service = await startWorld({ isRealTime: true })
   const proxy = await startProxy(service.baseUrl)
   const operator = await operatorOf(() => service.baseUrl)
   await operator.upload('first')
   const folder = await emptyFolder()
   // The service goes down just before the version starts to run.
-  const argv = ['--device-id', 'edge-1', '--on-model', hookProgram('note(version); setTimeout(() => {}, 1500)')]
+  const argv = ['--device-id', 'edge-1', '--on-model', hookProgram('note "$MODEL_VERSION"; sleep 1.5')]
   const agent = await runAgentProcess(proxy.baseUrl, argv, folder)
   const wanted = { version: '1.0.0', rollout_percentage: 100 }
   const { rollout_id: id } = await operator.ask<Rollout>('POST', '/models/m/rollouts', wanted)
@@ -67,15 +68,13 @@ it('reports made while the service was down arrive when it is back, even after a
 })
 
 it('a clock that jumps back and forth by days changes nothing', async () => {
-  const service = await runService(await freshDataDir())
+  const service = await startWorld({ isRealTime: true })
   const operator = await operatorOf(() => service.baseUrl)
   const proxy = await startProxy(service.baseUrl)
   let reads = 0
   const day = 86_400_000
   const now = () => Date.now() + [0, 3 * day, -400 * day, day, -day][reads++ % 5]!
-  const [agent] = await startAgents(proxy.baseUrl, ['edge-1'], () => hookProgram('note(version + " " + read(path))'), {
-    now,
-  })
+  const [agent] = await startAgents(proxy.baseUrl, ['edge-1'], () => NOTE_CONTENT, { now })
   await registered(operator, ['edge-1'])
   let cuts = 2
   proxy.onBody = (chunk) => (cuts-- > 0 ? null : chunk)

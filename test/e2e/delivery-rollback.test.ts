@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { startProxy } from '../../src/agent/delivery/proxy.fixture.ts'
-import { freshDataDir } from '../databases.ts'
+import { startWorld } from '../world.ts'
 import { type Agent, hookProgram, startAgents } from './agents.ts'
 import { type Operator, operatorOf, type Rollout, registered } from './operator.ts'
-import { runService, until } from './service-process.ts'
+import { until } from './service-process.ts'
 
 interface Fleet {
   readonly operator: Operator
@@ -14,15 +14,15 @@ interface Fleet {
 
 /** Starts agents that run the first of two versions. Their hooks refuse the content `bad`. */
 const startFleet = async (second: string, size: number): Promise<Fleet> => {
-  const service = await runService(await freshDataDir())
+  const service = await startWorld({ isRealTime: true })
   const proxy = await startProxy(service.baseUrl)
   const operator = await operatorOf(() => service.baseUrl)
   await operator.upload('good')
   await operator.upload(second)
   const names = Array.from({ length: size }, (_, n) => `edge-${n}`)
   const hook = hookProgram(`
-    note(version + " " + read(path))
-    if (read(path) === "bad") { console.error("the weights are not finite"); process.exit(1) }`)
+    note "$MODEL_VERSION $(content)"
+    [ "$(content)" != bad ] || { echo 'the weights are not finite' >&2; exit 1; }`)
   const agents = await startAgents(proxy.baseUrl, names, () => hook)
   await registered(operator, names)
   await operator.ask('POST', '/models/m/rollouts', { version: '1', rollout_percentage: 100 })

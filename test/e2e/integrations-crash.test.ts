@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { expect, it } from 'vitest'
 import { startReceiver } from '../../src/control/operations/integrations/receiver.fixture.ts'
-import { freshDataDir } from '../databases.ts'
+import { emptyFolder } from '../databases.ts'
 import { operatorOf } from './operator.ts'
-import { runService, until } from './service-process.ts'
+import { onServer, runService, until } from './service-process.ts'
 
 interface Sent {
   readonly events: readonly { readonly type: string; readonly subject: { readonly id: string } }[]
@@ -18,8 +18,8 @@ const groupsIn = (text: string): string[] =>
   (JSON.parse(text) as Sent).events.filter(({ type }) => type === 'group.changed').map(({ subject }) => subject.id)
 
 it('a receiver is slow, responds with 429 and 500, and is down while the service is killed: all events arrive in order', async () => {
-  const dataDir = await freshDataDir()
-  let service = await runService(dataDir)
+  const [dataDir, server] = await Promise.all([emptyFolder(), onServer()])
+  let service = await runService(dataDir, server)
   const operator = await operatorOf(() => service.baseUrl)
   const receiver = await startReceiver()
   const other = await startReceiver()
@@ -67,7 +67,7 @@ it('a receiver is slow, responds with 429 and 500, and is down while the service
   await create('d')
   await failed('Nothing listens there')
   await service.kill()
-  service = await runService(dataDir)
+  service = await runService(dataDir, server)
   await create('e')
   await create('refused')
   const refused = groups.at(-1)!

@@ -38,7 +38,7 @@ const installed = async (): Promise<string> => {
     await writeFile(join(folder, name), `#!/bin/sh\n${text}\n`)
     await chmod(join(folder, name), 0o755)
   }
-  await script('npx', `shift; exec "${process.execPath}" "${await builtFile('cli/main.js')}" "$@"`)
+  await script('npx', `shift; exec "${process.execPath}" --liftoff-only "${await builtFile('cli/main.js')}" "$@"`)
   return folder
 }
 

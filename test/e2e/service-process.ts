@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
+import { freshPostgresUrl, hasPostgres } from '../databases.ts'
 import { builtFile } from './built-program.ts'
 
 export interface RunningService {
@@ -57,7 +58,11 @@ export const runService = async (
   }
 }
 
-/** Repeats `look` until `wanted` accepts its result; fails with the last result. */
+/** For services whose embedded database is not the subject: one on the PostgreSQL server starts in half the CPU time. */
+export const onServer = async (): Promise<Readonly<Record<string, string>>> =>
+  hasPostgres() ? { SERVICE_DATABASE_URL: await freshPostgresUrl() } : {}
+
+/** Repeats `look`, often a request, until `wanted` accepts its result; fails with the last result. */
 export const until = async <Seen>(
   look: () => Promise<Seen>,
   wanted: (seen: Seen) => boolean,
@@ -68,6 +73,6 @@ export const until = async <Seen>(
     const seen = await look()
     if (wanted(seen)) return seen
     if (Date.now() > deadline) throw new Error(`waited in vain; last seen: ${JSON.stringify(seen)}`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }

@@ -188,7 +188,7 @@ test('a hook is told which version runs; if it fails, the activation fails and t
   await expect.poll(() => again.reports.map(({ state }) => state)).toEqual(['failed'])
   expect(await notes()).toHaveLength(3)
   await again.stop()
-  const mended = await startUnit(world, device, { folder: unit.folder, hook: notingHook(folder, '', ';') })
+  const mended = await startUnit(world, device, { folder: unit.folder, hook: notingHook(folder, '', 'true') })
   await mended.pull()
   await mended.line('version 2.0.0 is active (accuracy 0.5).')
   expect(await mended.running(model)).toBe('second')
@@ -201,7 +201,7 @@ test('a hook is told which version runs; if it fails, the activation fails and t
 test('a rollback stops a running hook, and the hook is called for the previous version', async () => {
   const { world, device, rollOut, rollBack } = await startFleet('first', 'second')
   const folder = await emptyFolder()
-  const hook = notingHook(folder, '', '; if (MODEL_VERSION === "2.0.0") setTimeout(() => {}, 60_000)')
+  const hook = notingHook(folder, '', 'if [ "$MODEL_VERSION" = 2.0.0 ]; then sleep 60; fi')
   const unit = await startUnit(world, device, { hook })
   await rollOut('1.0.0')
   await unit.pull()

@@ -148,14 +148,15 @@ export const startFleet = async (...versions: readonly (string | Uint8Array)[]) 
 }
 
 /** A hook that records its tasks in a file, refuses the given versions, and reports a metric. */
-export const notingHook = (folder: string, refused: string, extra = '') =>
+export const notingHook = (folder: string, refused: string, extra = ':') =>
   commandHook({
-    command: `"${process.execPath}" -e '
-      const { MODEL_PATH, MODEL_NAME, MODEL_VERSION, MODEL_PREVIOUS_PATH } = process.env
-      const read = (path) => path === "" ? "-" : require("fs").readFileSync(path, "utf8")
-      require("fs").appendFileSync("notes", [MODEL_NAME, MODEL_VERSION || "-", read(MODEL_PATH), read(MODEL_PREVIOUS_PATH)].join(" ") + "\\n")
-      if ("${refused}".split(" ").includes(MODEL_VERSION)) { console.error("loading"); console.error("does not fit here"); process.exit(3) }
-      console.log(JSON.stringify({ accuracy: 0.5, name: "x" }))${extra}'`,
+    command: `content() { if [ -z "$1" ]; then echo -; else cat "$1"; fi; }
+      echo "$MODEL_NAME \${MODEL_VERSION:--} $(content "$MODEL_PATH") $(content "$MODEL_PREVIOUS_PATH")" >> notes
+      case " ${refused} " in
+        *" $MODEL_VERSION "*) echo loading >&2; echo "does not fit here" >&2; exit 3 ;;
+      esac
+      echo '{ "accuracy": 0.5, "name": "x" }'
+      ${extra}`,
     cwd: folder,
     timeoutSeconds: 60,
     onLine: () => undefined,

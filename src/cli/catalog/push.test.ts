@@ -39,6 +39,8 @@ it('creates a model named after the file, with the file as a version', async () 
     `Model:     my_net-v2\nModel id:  ${id}\nVersion:   1.2.0 (number 1)\nFormat:    tensorflow\nSize:      5 kB\nHash:      ${hashOf(bytes)}\n`,
   )
   expect(await catalog()).toMatchObject([{ name: 'my_net-v2', framework: 'tensorflow', model_hash: hashOf(bytes) }])
+  await writeFile(join(cwd, 'vector.f32'), Float32Array.of(1, 2))
+  expect((await svc('push', 'vector.f32', '--version', '1.0.0')).stdout).toMatch(/^Model: +vector\n/)
 })
 
 it('asks the service for the given formats', async () => {

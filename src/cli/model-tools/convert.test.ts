@@ -278,7 +278,6 @@ it.skipIf(tfliteEngines === null)(
     const { run } = await withModel(writeOnnx(graph.build()))
     for (const [source, samples, tolerance] of [
       [join(folder, 'svr-far.pkl'), 32, 1e-4],
-      [join(folder, 'quantile-normal-far.pkl'), 32, 1e-4],
       [join(folder, 'forest-regressor.pkl'), 32, 1e-4],
       [join(folder, 'kmeans-unscaled.joblib'), 32, 1e-4],
       [join(folder, 'pca-unscaled.joblib'), 32, 1e-4],

@@ -23,10 +23,7 @@ Examples:
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<model_id>', 'a model of the inference server')
-    .requiredOption(
-      '-d, --test-data <file>',
-      'lines of {"input": "…", "expected_output": "…"}; expected_output is optional',
-    )
+    .requiredOption('-d, --test-data <file>', 'lines of {"input": "…"}, with "expected_output" if it is known')
     .option('-t, --threshold <share>', 'lowest quality that passes', numberFrom({ min: 0, max: 1, whole: false }), 0.95)
     .option('--api-base <url>', 'inference server (default: SERVICE_API_BASE, else http://127.0.0.1:8000)')
     .addOption(

@@ -144,8 +144,11 @@ const withSuggestion = async (
 const show = async (action: Action, response: Row, context: FindContext, { body }: Parts): Promise<void> => {
   const { out, now } = context.session
   if (action.done !== undefined) out.line(fillIn(action.done, response))
-  else if (action.fields === undefined) showRecord(out, action.shown?.(response) ?? response)
-  else {
+  else if (action.fields === undefined) {
+    // Warnings follow on stderr.
+    const { warnings: _warnings, ...record } = action.shown?.(response) ?? response
+    showRecord(out, record)
+  } else {
     const fields = typeof action.fields === 'function' ? await action.fields(response, context) : action.fields
     out.fields(fields.map((field) => [field[0], cellOf(response, field, now())]))
   }

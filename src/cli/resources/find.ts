@@ -99,10 +99,12 @@ const LISTED_BY: Partial<Record<Kind, string>> = {
 
 /** Returns the failure for a missing object, with the closest name as a suggestion. */
 export const unknown = async (context: FindContext, kind: Kind, text: string, cause?: unknown): Promise<Failure> => {
-  const names = await namesOf(context, kind, kind === 'device' ? text.slice(0, 3) : '').catch(() => [])
-  const meant = meantBy(text, names)
+  const kinds: readonly Kind[] = kind === 'job' ? ['job', 'model'] : [kind]
+  const namesIn = (each: Kind) => namesOf(context, each, each === 'device' ? text.slice(0, 3) : '').catch(() => [])
+  const meant = meantBy(text, (await Promise.all(kinds.map(namesIn))).flat())
   const suggestion = meant === null ? '' : ` Did you mean '${meant}'?`
-  const capitalized = kind.charAt(0).toUpperCase() + kind.slice(1)
+  const named = kinds.join(' or ')
+  const capitalized = named.charAt(0).toUpperCase() + named.slice(1)
   return new Failure(`${capitalized} '${text}' does not exist, or this key may not see it.${suggestion}`, {
     advice: `List them with: svc ${LISTED_BY[kind] ?? `${kind}s list`}`,
     cause: cause ?? new Error(`unknown ${kind}`),
@@ -163,15 +165,14 @@ const jobOf = async (context: FindContext, text: string, prefer: Prefer): Promis
     return (await readRows(connection, { ...NOTHING, request: LISTS.job.request, query }, paging)).rows
   }
   const chosen = (jobs: readonly Row[]): Row | undefined => jobs.find(prefer) ?? jobs[0]
-  const ofModel = listed({ model: text })
-  const newest = chosen((await nullIfNotFound(ofModel)) ?? [])
+  const ofModel = await nullIfNotFound(listed({ model: text }))
+  const newest = chosen(ofModel ?? [])
   if (newest !== undefined) return newest
   const jobs = await listed({})
   const begun = START_OF_ID.test(text) ? jobs.filter(({ id }) => String(id).startsWith(text.toLowerCase())) : []
   const job = chosen(jobs.filter(({ name }) => name === text)) ?? (begun.length === 1 ? begun[0] : undefined)
   if (job !== undefined) return job
-  // If the model does not exist either, throws that error.
-  await ofModel
+  if (ofModel === null) throw await unknown(context, 'job', text)
   throw new Failure(`No training job has trained '${text}'.`, { advice: `Start one: svc train start ${text}` })
 }
 

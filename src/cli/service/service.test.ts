@@ -1,3 +1,4 @@
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -5,37 +6,58 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
+import { builtFile } from '../../../test/e2e/built-program.ts'
 import { startWorld } from '../../../test/world.ts'
 import { checkKeys } from '../../platform/files/key-files.ts'
 import { startFleet } from '../delivery/fleet.fixture.ts'
-import { runInProcess } from '../in-process.fixture.ts'
+import { type Ran, runInProcess } from '../in-process.fixture.ts'
 import { Interrupted } from '../io.ts'
+
+/** Runs the built program, whose service starts in a quarter of the time that it takes from source. */
+const svcProgram = async (
+  argv: readonly string[],
+  env: Readonly<Record<string, string>>,
+  onOutput: (text: string, child: ChildProcess) => void = () => {},
+) => {
+  const child = spawn(process.execPath, ['--liftoff-only', await builtFile('cli/main.js'), ...argv], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const texts = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      texts[name] += text
+      onOutput(texts.stdout + texts.stderr, child)
+    })
+  }
+  const [exitCode] = await once(child, 'close')
+  return { exitCode, ...texts }
+}
 
 it('svc up starts the service, signs svc in, and stops the service cleanly', async () => {
   const home = await emptyFolder()
-  const stop = new AbortController()
-  let address = ''
-  const { exitCode, stdout, stderr } = await runInProcess(['up', '--port', '0', '--data-dir', `${home}/data`], {
-    env: { SERVICE_HOME: home },
-    signal: stop.signal,
-    onOutput: (text) => {
-      address = /^Dashboard: (\S+)\/$/m.exec(text)?.[1] ?? address
-      if (!text.includes('Ctrl-C stops the service')) return
+  let listed: Promise<Ran> | null = null
+  const { exitCode, stdout, stderr } = await svcProgram(
+    ['up', '--port', '0', '--data-dir', `${home}/data`],
+    { SERVICE_HOME: home },
+    (output, child) => {
+      if (listed !== null || !output.includes('Ctrl-C stops the service')) return
       // No browser is needed for a key: this service has open enrollment.
-      void runInProcess(['devices', 'list'], { env: { SERVICE_HOME: home } }).then(({ stderr: response }) => {
-        expect(response).toBe('No devices. Invite one with: svc devices invite\n')
-        stop.abort(new Interrupted('SIGINT'))
-      })
+      listed = runInProcess(['devices', 'list'], { env: { SERVICE_HOME: home } })
+      void listed.finally(() => child.kill('SIGINT'))
     },
-  })
+  )
   expect(exitCode).toBe(130)
+  expect((await listed!).stderr).toBe('No devices. Invite one with: svc devices invite\n')
+  const address = /^Dashboard: (\S+)\/$/m.exec(stdout)?.[1]
   expect(stdout).toContain(`Dashboard: ${address}/\nAPI:       ${address}/api/v1, reference: ${address}/docs\n`)
   expect(stderr).toMatch(/svc is signed in to .*\n[\s\S]*Stopping the service once requests in progress are done\.\n$/)
 })
 
 it('a service that cannot start says why', async () => {
   const env = { SERVICE_HOME: await emptyFolder(), SERVICE_RATE_LIMIT_PER_MINUTE: 'many' }
-  const { exitCode, stderr } = await runInProcess(['up', '--port', '0'], { env })
+  const { exitCode, stderr } = await svcProgram(['up', '--port', '0'], env)
   expect([exitCode, stderr]).toEqual([
     1,
     expect.stringMatching(/^SERVICE_RATE_LIMIT_PER_MINUTE must be .*\nsvc: The service ended with exit code 1\.\n/),
@@ -47,7 +69,7 @@ it('backup reports a target that is a file', async () => {
   const file = join(home, 'file')
   await writeFile(file, '')
   const refused = `${file} is not a folder. Choose an empty folder, or one that already contains backups.\n`
-  expect(await runInProcess(['backup', 'list', file], { env: { SERVICE_HOME: home } })).toEqual({
+  expect(await svcProgram(['backup', 'list', file], { SERVICE_HOME: home })).toEqual({
     exitCode: 1,
     stdout: '',
     stderr: `svc: ${refused}`,

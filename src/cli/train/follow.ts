@@ -3,7 +3,7 @@ import { Failure } from '../failure.ts'
 import { waitForNextPoll, withRetries } from '../polling.ts'
 import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
-import { evaluationLine, type JobDetail, jobById, resultOf, roundLine } from './job.ts'
+import { evaluationLine, type JobDetail, jobById, placesOf, resultOf, roundLine } from './job.ts'
 
 /** After the first minute, several commands can follow jobs within a key's limit of 100 requests per minute. */
 const FAST_POLL_INTERVAL_MS = 1000
@@ -44,21 +44,20 @@ export const follow = async (session: Session, connection: Connection, id: strin
   const clearing: Session = { ...session, out: { ...out, note } }
   const reported = new Set<string>()
   const evaluated = new Set<string>()
-  let place = 0
   let waitingFor: string | null = null
   const began = performance.now()
   const continuationNote = `The job continues. Watch it with: svc train status ${id} --follow`
   for (;;) {
     const job = await withRetries(clearing, () => jobById(connection, id), continuationNote)
     clear()
-    for (const round of job.history) {
+    const places = placesOf(job)
+    for (const [index, round] of job.history.entries()) {
       if (!OVER.includes(round.status) || reported.has(round.round_id)) continue
       reported.add(round.round_id)
-      if (round.status === 'completed') place++
-      out.line(roundLine(round, round.status === 'completed' ? place : place + 1, job.rounds))
+      out.line(roundLine(round, places[index]!, job.rounds))
     }
-    for (const [index, round] of job.history.filter(({ status }) => status === 'completed').entries()) {
-      const line = evaluated.has(round.round_id) ? null : evaluationLine(round, index + 1)
+    for (const [index, round] of job.history.entries()) {
+      const line = evaluated.has(round.round_id) ? null : evaluationLine(round, places[index]!)
       if (line === null) continue
       evaluated.add(round.round_id)
       out.line(line)

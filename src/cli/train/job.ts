@@ -32,6 +32,13 @@ const named = (name: string, value: number): string => `${name} ${name === 'accu
 
 const MAX_NAMED = 4
 
+/** Returns the place of each round in its job, whose history has only the latest rounds. Another round takes the place of a failed one. */
+export const placesOf = ({ history, rounds_completed }: Pick<JobDetail, 'history' | 'rounds_completed'>): number[] => {
+  const isCompleted = ({ status }: JobRound): boolean => status === 'completed'
+  let completed = Math.max(0, rounds_completed - history.filter(isCompleted).length)
+  return history.map((round) => (isCompleted(round) ? ++completed : completed + 1))
+}
+
 /** `Round 3 of 10: loss 0.5312, accuracy 87.1%, f1 0.8000, 5 updates`; for a failed round, its reason. */
 export const roundLine = (round: JobRound, place: number, rounds: number): string => {
   const name = `Round ${place} of ${rounds}`
@@ -119,9 +126,11 @@ export const printJob = (out: Output, job: JobDetail): void => {
   if (job.history.length === 0) return
   out.line('')
   const measured = metricColumns(job.history)
+  const places = placesOf(job)
   out.table(
-    ['ROUND', 'STATUS', 'LOSS', 'ACCURACY', ...measured.map(([head]) => head), 'UPDATES', 'REASON'],
-    job.history.map((round) => [
+    ['IN JOB', 'ROUND', 'STATUS', 'LOSS', 'ACCURACY', ...measured.map(([head]) => head), 'UPDATES', 'REASON'],
+    job.history.map((round, index) => [
+      `${places[index]} of ${job.rounds}`,
       String(round.round_number),
       round.status,
       figure(round.loss),

@@ -7,7 +7,7 @@ import { connect } from '../connection.ts'
 import { startFaultyProxy } from '../faulty-proxy.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { run } from '../program.ts'
-import { type JobDetail, resultOf } from './job.ts'
+import { type JobDetail, placesOf, resultOf } from './job.ts'
 
 const update = (value: number) => new Uint8Array(Float32Array.of(value, 1, 2).buffer)
 
@@ -64,7 +64,7 @@ it('starts a job, shows its rounds, and stops it', async () => {
   await deliver(world, devices, { local_loss: 0.5, local_accuracy: 0.75 })
   const status = await svc('train', 'status', 'm')
   expect(status.stdout).toMatch(/Name: +x\nStatus: +running\nStrategy: +fedavg\nRounds: +1 of 3\n/)
-  expect(status.stdout).toMatch(/1 +completed +0\.5000 +75\.0% +2/)
+  expect(status.stdout).toMatch(/1 of 3 +1 +completed +0\.5000 +75\.0% +2/)
   const job = JSON.parse((await svc('train', 'status', 'm', '--json')).stdout)
   expect(job).toMatchObject({
     status: 'running',
@@ -96,6 +96,15 @@ it('stops the newest job of a model that has not ended, regardless of jobs that 
     exitCode: 1,
     stderr: 'svc: A training job that is stopped cannot be stopped.\n',
   })
+})
+
+it('counts rounds in their job, also after those that its history leaves out', () => {
+  const history = ['completed', 'failed', 'completed', 'active'].map(
+    (status) => ({ status }) as JobDetail['history'][number],
+  )
+  expect(placesOf({ history, rounds_completed: 150 })).toEqual([149, 150, 150, 151])
+  // The first round ended after the job was read, and before its history.
+  expect(placesOf({ history: history.slice(0, 1), rounds_completed: 0 })).toEqual([1])
 })
 
 it('help states the defaults of start', async () => {
@@ -247,7 +256,7 @@ it('lists jobs, resumes a stopped one, and extends a completed one', async () =>
   expect(JSON.parse((await svc('train', 'list', '--status', 'running', '--json')).stdout)).toMatchObject({ total: 1 })
   expect(await svc('train', 'resume', 'nothing')).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining("Model 'nothing' does not exist"),
+    stderr: expect.stringContaining("Job or model 'nothing' does not exist, or this key may not see it."),
   })
   await svc('train', 'stop', 'adam')
   const followed = svc('train', 'resume', 'adam', '--rounds', '1', '--follow')

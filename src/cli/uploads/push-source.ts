@@ -26,7 +26,7 @@ export interface Pushed {
   readonly isOurs: boolean
 }
 
-const ENDINGS = /\.(pt2?|pth|bin|h5|keras|pkl|joblib|onnx|ubj|tflite|mlmodel|safetensors|gguf|npz|npy)$/i
+const ENDINGS = /\.(pt2?|pth|bin|h5|keras|pkl|joblib|onnx|ubj|tflite|mlmodel|safetensors|gguf|npz|npy|f32)$/i
 
 /** `My Model-v2.onnx` -> `My_Model-v2`: a name that the catalog accepts. */
 const nameFor = (text: string): string =>

@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { hasPostgres } from '../../../test/databases.ts'
 import { formOf, type World } from '../../../test/world.ts'
 import { startWithApprovals } from '../access/sign-in/two-admins.fixture.ts'
-
-const databases = (['embedded', 'postgres'] as const).filter((kind) => kind === 'embedded' || hasPostgres())
 
 /** As an earlier release let a key do: another upload of the model takes the label that stands for version 1. */
 const usurp = async (world: World, model: string): Promise<void> => {
@@ -27,8 +24,8 @@ const usurp = async (world: World, model: string): Promise<void> => {
   await world.advance(1)
 }
 
-const start = async (database: 'embedded' | 'postgres') => {
-  const started = await startWithApprovals({ database })
+const start = async () => {
+  const started = await startWithApprovals()
   const { world, ada, bob, model, decide } = started
   const given = async (device: string) => {
     const { body } = await ada.call('GET', `/devices/${device}/assignments`)
@@ -46,9 +43,9 @@ const start = async (database: 'embedded' | 'postgres') => {
   return { ...started, given, approveAll, rollOut }
 }
 
-describe.each(databases)('a plan delivers the version that it was created for (%s)', (database) => {
+describe('a plan delivers the version that it was created for', () => {
   it('whatever is uploaded after it was approved, by any key', async () => {
-    const { world, byKey, ada, model, given, approveAll, rollOut } = await start(database)
+    const { world, byKey, ada, model, given, approveAll, rollOut } = await start()
     expect((await rollOut()).status).toBe(201)
     expect(await approveAll()).toMatchObject([{ status: 200 }])
     expect(await given('a')).toEqual([['rollout', 1]])
@@ -62,7 +59,7 @@ describe.each(databases)('a plan delivers the version that it was created for (%
   })
 
   it('and so do deployments and experiments', async () => {
-    const { world, ada, model, given, approveAll } = await start(database)
+    const { world, ada, model, given, approveAll } = await start()
     const deployed = await ada.call('POST', '/deploy/execute', {
       model_name: 'm',
       model_version: '1.0.0',
@@ -87,7 +84,7 @@ describe.each(databases)('a plan delivers the version that it was created for (%
   })
 
   it('and an approval covers that upload only', async () => {
-    const { world, ada, model, given, approveAll, rollOut } = await start(database)
+    const { world, ada, model, given, approveAll, rollOut } = await start()
     const { body } = await rollOut()
     await usurp(world, model)
     expect(await approveAll()).toMatchObject([{ status: 200 }])
@@ -108,7 +105,7 @@ describe.each(databases)('a plan delivers the version that it was created for (%
   })
 
   it('and a request that names another upload, or none as those of earlier releases, is not carried out', async () => {
-    const { world, ada, bob, model, rollOut, decide, given } = await start(database)
+    const { world, ada, bob, model, rollOut, decide, given } = await start()
     const { body } = await rollOut()
     const { sql } = world.database!
     for (const [versionNumber, message] of [
@@ -128,7 +125,7 @@ describe.each(databases)('a plan delivers the version that it was created for (%
   })
 
   it('or, where none was uploaded then, the one that carries the label first', async () => {
-    const { byKey, ada, model, given } = await start(database)
+    const { byKey, ada, model, given } = await start()
     const group = await ada.call('POST', '/device-groups', { name: 'lab', org_id: 'acme' })
     await ada.call('POST', `/device-groups/${String(group.body.id)}/devices`, { device_ids: ['a'] })
     const waiting = { version: '3.0.0', rollout_percentage: 100, group: 'lab' }

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { sql } from 'kysely'
 import pg from 'pg'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { emptyFolder, freshDataDir, freshPostgresUrl, hasPostgres } from '../../../test/databases.ts'
 import { builtFile } from '../../../test/e2e/built-program.ts'
 import { runBuilt } from '../../../test/e2e/built-svc.ts'
@@ -14,9 +14,12 @@ import { runService } from '../../../test/e2e/service-process.ts'
 import { noSwift, SWIFT_KEYS, startSwift } from '../../../test/swift.ts'
 import { readConfig } from '../../config.ts'
 import { parseStorageUrl, type StorageLocation } from '../../domain/storage-location.ts'
+import { lockFolder } from '../../platform/db/embedded/folder-lock.ts'
 import { unpackFolder } from '../../platform/db/embedded/template.ts'
 import { openDatabase } from '../../platform/db/open.ts'
 import { createControlPlane } from '../app.ts'
+import { migrate } from './migrate.ts'
+import { runProgramHere } from './run-program.fixture.ts'
 
 const RELEASE = new URL('../../../test/fixtures/releases/1.0.0/', import.meta.url)
 
@@ -53,6 +56,9 @@ const contentOf = async (folder: string): Promise<readonly string[]> => {
   return (await Promise.all(lines)).sort()
 }
 
+const moveTo = (to: string, dataDir: string, storage?: string) =>
+  runProgramHere(migrate, dataDir, { to, ...(storage !== undefined && { storage }) })
+
 /** Starts the move, and kills it once it has printed `words`. */
 const killedAt = async (
   words: string,
@@ -60,7 +66,7 @@ const killedAt = async (
   dataDir: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<void> => {
-  const child = spawn(process.execPath, [await builtFile('main.js'), ...argv], {
+  const child = spawn(process.execPath, ['--liftoff-only', await builtFile('main.js'), ...argv], {
     env: { PATH: process.env.PATH, SERVICE_DATA_DIR: dataDir, SERVICE_LOG_LEVEL: 'error', ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
@@ -128,10 +134,7 @@ it.skipIf(!hasPostgres())(
     expect(device.status).toBe(201)
     expect((await moved.request('POST', '/models', key, { name: 'after-the-move' })).status).toBe(201)
 
-    expect(await runBuilt([...argv, '--data-dir', dataDir])).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringContaining('The target has tables already (analytics_queries,'),
-    })
+    await expect(moveTo(databaseUrl, dataDir)).rejects.toThrow('The target has tables already (analytics_queries,')
   },
 )
 
@@ -148,11 +151,11 @@ it.skipIf(!hasPostgres())(
     const [folder] = await readdir(join(dataDir, 'blobs', 'sha256'))
     const [missing] = await readdir(join(dataDir, 'blobs', 'sha256', folder!))
     await rm(join(dataDir, 'blobs', 'sha256', folder!, missing!))
-    const argv = ['migrate', '--to', await freshPostgresUrl('template1'), '--data-dir', dataDir, '--json']
-    const { exitCode, stdout, stderr } = await runBuilt(argv)
-    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 })
-    expect(stderr.match(/The stored file .*/g)).toEqual([`The stored file ${missing} is damaged or missing.`])
-    expect(JSON.parse(stdout)).toMatchObject({ damaged_files: 1 })
+    const { data, progress } = await moveTo(await freshPostgresUrl('template1'), dataDir)
+    expect(progress.filter((line) => line.startsWith('The stored file '))).toEqual([
+      `The stored file ${missing} is damaged or missing.`,
+    ])
+    expect(data).toMatchObject({ damaged_files: 1 })
   },
 )
 
@@ -174,18 +177,18 @@ it.skipIf(!hasPostgres() || noSwift() !== null)(
     const swift = await startSwift()
     const storage = `s3://weights/moved?endpoint=${swift.endpoint}&region=us-east-1`
     const databaseUrl = await freshPostgresUrl('template1')
-    const to = ['migrate', '--to', databaseUrl, '--data-dir', dataDir, '--storage']
-    const refused = await runBuilt([...to, storage.replace('weights', 'nowhere')], SWIFT_KEYS)
-    expect(refused.stderr).toBe("svc: --storage: there is no bucket 'nowhere'.\n")
-    const away = await runBuilt([...to, 's3://weights?endpoint=http://127.0.0.1:1'], SWIFT_KEYS)
-    expect(away.stderr).toBe('svc: The storage in --storage does not respond. Try again in a moment.\n')
+    await expect(moveTo(databaseUrl, dataDir, storage.replace('weights', 'nowhere'))).rejects.toThrow(
+      /^--storage: there is no bucket 'nowhere'\.$/,
+    )
+    await expect(moveTo(databaseUrl, dataDir, 's3://weights?endpoint=http://127.0.0.1:1')).rejects.toThrow(
+      /^The storage in --storage does not respond\. Try again in a moment\.$/,
+    )
     const argv = ['migrate', '--to', databaseUrl, '--storage', storage]
     await killedAt('Copying the stored files', argv, dataDir, SWIFT_KEYS)
     await expect(start({ dataDir, databaseUrl }, new Date())).rejects.toThrow('run svc migrate again')
-    const { stdout, stderr, exitCode } = await runBuilt([...argv, '--data-dir', dataDir], SWIFT_KEYS)
-    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 })
-    expect(stderr).toContain(`The stored file ${damaged} is damaged or missing.`)
-    expect(stdout).toContain(`SERVICE_STORAGE_URL=${storage}`)
+    const { words, progress } = await moveTo(databaseUrl, dataDir, storage)
+    expect(progress).toContain(`The stored file ${damaged} is damaged or missing.`)
+    expect(words).toContain(`SERVICE_STORAGE_URL=${storage}`)
 
     // What it writes would belong to its user, and the service may be another.
     expect(await readdir(join(dataDir, 'blobs'))).not.toContain('cache')
@@ -210,11 +213,12 @@ it.skipIf(!hasOwnServer)('takes the password from PGPASSWORD (skipped without Po
   await client.query(`alter database ${target.pathname.slice(1)} owner to with_password`)
   await client.end()
   target.username = 'with_password'
-  const argv = ['migrate', '--to', target.href, '--data-dir', await freshDataDir()]
-  expect((await runBuilt(argv, { PGPASSWORD: 'another' })).stderr).toContain('password authentication failed')
-  const { exitCode, stdout, stderr } = await runBuilt(argv, { PGPASSWORD: 'a b:@/c' })
-  expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 })
-  expect(stdout).toContain(`SERVICE_DATABASE_URL=${target.href}, `)
+  const dataDir = await freshDataDir()
+  onTestFinished(() => void vi.unstubAllEnvs())
+  vi.stubEnv('PGPASSWORD', 'another')
+  await expect(moveTo(target.href, dataDir)).rejects.toThrow('password authentication failed')
+  vi.stubEnv('PGPASSWORD', 'a b:@/c')
+  expect((await moveTo(target.href, dataDir)).words).toContain(`SERVICE_DATABASE_URL=${target.href}, `)
 })
 
 it.skipIf(!hasOwnServer)(
@@ -229,8 +233,7 @@ it.skipIf(!hasOwnServer)(
     const limited = new URL(target)
     limited.username = 'without_rights'
     limited.searchParams.set('password', 'x')
-    const moved = await runBuilt(['migrate', '--to', limited.href, '--data-dir', dataDir])
-    expect(moved.stderr).toMatch(
+    await expect(moveTo(limited.href, dataDir)).rejects.toThrow(
       /The move stopped: permission denied .*\. Make the user of --to the owner of that database/,
     )
     await expect(start({ dataDir, databaseUrl: limited.href }, new Date())).rejects.toThrow(
@@ -279,23 +282,19 @@ it.runIf(process.platform === 'linux')('names what it cannot write', async () =>
   )
 })
 
-it('names the problem with its target or folder, and does not touch the folder of a running service', async () => {
+it('names the problem with its target or folder, and does not touch a folder that is in use', async () => {
   const nowhere = await emptyFolder()
-  const migrate = (to: string, dataDir: string) => runBuilt(['migrate', '--to', to, '--data-dir', dataDir])
-  expect(await migrate('mysql://x', nowhere)).toMatchObject({
-    exitCode: 1,
-    stderr: expect.stringContaining('--to must look like postgres://user:password@host:5432/name.'),
-  })
-  expect((await migrate('postgres://127.0.0.1:1/x', nowhere)).stderr).toContain(
-    `There is no embedded database in ${nowhere}.`,
+  const away = 'postgres://127.0.0.1:1/x'
+  await expect(moveTo('mysql://x', nowhere)).rejects.toThrow(
+    '--to must look like postgres://user:password@host:5432/name.',
   )
+  await expect(moveTo(away, nowhere)).rejects.toThrow(`There is no embedded database in ${nowhere}.`)
   const dataDir = await freshDataDir()
-  expect((await migrate('postgres://127.0.0.1:1/x', dataDir)).stderr).toContain(
-    'The PostgreSQL server that --to names (postgres://127.0.0.1:1/x) cannot be used',
-  )
-  const running = await start({ dataDir, databaseUrl: null }, new Date())
-  expect((await migrate('postgres://127.0.0.1:1/x', dataDir)).stderr).toContain(
-    `The data folder ${dataDir} is in use by`,
-  )
-  await running.close()
+  expect(await runBuilt(['migrate', '--to', away, '--data-dir', dataDir])).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining(`The PostgreSQL server that --to names (${away}) cannot be used`),
+  })
+  const running = await lockFolder(dataDir)
+  await expect(moveTo(away, dataDir)).rejects.toThrow(`The data folder ${dataDir} is in use by`)
+  await running.release()
 })

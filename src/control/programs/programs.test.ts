@@ -6,10 +6,15 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
-import { emptyFolder, freshDataDir } from '../../../test/databases.ts'
+import { emptyFolder, freshDataDir, freshPostgresUrl, hasPostgres } from '../../../test/databases.ts'
 import { builtFile } from '../../../test/e2e/built-program.ts'
 import { runBuilt } from '../../../test/e2e/built-svc.ts'
 import { runService } from '../../../test/e2e/service-process.ts'
+import { readConfig } from '../../config.ts'
+import { createControlPlane } from '../app.ts'
+import { backup } from './backup.ts'
+import { restore } from './restore.ts'
+import { runProgramHere } from './run-program.fixture.ts'
 
 const isRoot = process.geteuid?.() === 0
 const NOBODY = 65534
@@ -38,35 +43,22 @@ const withOpenFiles = async (limit: number, argv: readonly string[], dataDir: st
 it.runIf(isRoot)('root neither backs up nor restores into the data folder of another user (needs root)', async () => {
   const dataDir = await freshDataDir()
   const target = join(await emptyFolder(), 'backups')
-  expect(await runBuilt(['backup', target, '--data-dir', dataDir])).toMatchObject({ exitCode: 0 })
   giveAway(dataDir)
-  const backup = await runBuilt(['backup', target, '--data-dir', dataDir])
-  expect([backup.exitCode, backup.stderr]).toEqual([
-    1,
-    expect.stringMatching(
-      new RegExp(` is used by .* sudo -u \\S+ (--preserve-env=\\S+ )?svc backup ${target} --data-dir ${dataDir}\n$`),
-    ),
-  ])
+  await expect(runProgramHere(backup, dataDir, { target })).rejects.toThrow(
+    new RegExp(` is used by .* sudo -u \\S+ (--preserve-env=\\S+ )?svc backup ${target} --data-dir ${dataDir}$`),
+  )
   expect((await stat(join(dataDir, 'database', 'pg_logical', 'replorigin_checkpoint'))).uid).toBe(NOBODY)
 
   // Root's own service in the folder of another user, as in a container.
   await (await runService(dataDir)).kill()
-  expect(await runBuilt(['backup', target, '--data-dir', dataDir])).toMatchObject({ exitCode: 0 })
+  expect((await runProgramHere(backup, dataDir, { target })).data).toMatchObject({ status: 'completed' })
 
   const empty = await emptyFolder()
   giveAway(empty)
-  const restore = await runBuilt(['restore', target, '--data-dir', empty])
-  expect([restore.exitCode, restore.stderr, await readdir(empty)]).toEqual([
-    1,
-    expect.stringMatching(
-      new RegExp(` is used by .* sudo -u \\S+ (--preserve-env=\\S+ )?svc restore ${target} --data-dir ${empty}\n$`),
-    ),
-    [],
-  ])
-  const other = join(await emptyFolder(), 'data')
-  expect((await runBuilt(['restore', target, '--data-dir', other])).stdout).toMatch(
-    new RegExp(`Start the service with: svc up --data-dir ${other}\n$`),
+  await expect(runProgramHere(restore, empty, { target })).rejects.toThrow(
+    new RegExp(` is used by .* sudo -u \\S+ (--preserve-env=\\S+ )?svc restore ${target} --data-dir ${empty}$`),
   )
+  expect(await readdir(empty)).toEqual([])
 })
 
 it.runIf(isRoot).each([
@@ -109,9 +101,17 @@ it.runIf(process.platform === 'linux')('too few open files are one message, with
   }
 })
 
-it('a data folder that cannot be created is named by svc restore', async () => {
+/** A folder with backups that belong to this user; anyone may enter it. */
+const createBackup = async (): Promise<string> => {
   const target = join(await emptyFolder(), 'backups')
-  await runBuilt(['backup', target, '--data-dir', await freshDataDir()])
+  const databaseUrl = hasPostgres() ? await freshPostgresUrl() : null
+  await runProgramHere(backup, await emptyFolder(), { target }, { databaseUrl })
+  for (const folder of [join(target, '..'), target]) await chmod(folder, 0o755)
+  return target
+}
+
+it('a data folder that cannot be created is named by svc restore', async () => {
+  const target = await createBackup()
   await mkdir(join(target, 'sub'))
   expect(await runBuilt(['restore', target, '--data-dir', '/proc/nope/data'])).toMatchObject({
     exitCode: 1,
@@ -121,31 +121,31 @@ it('a data folder that cannot be created is named by svc restore', async () => {
 
 it('a folder without an embedded database is not backed up', async () => {
   const [dataDir, target] = [join(await emptyFolder(), 'data'), join(await emptyFolder(), 'backups')]
-  const { exitCode, stderr } = await runBuilt(['backup', target, '--data-dir', dataDir])
-  expect([exitCode, stderr]).toEqual([
-    1,
-    expect.stringMatching(new RegExp(`^svc: There is no embedded database in ${dataDir}\\. Set SERVICE_DATA_DIR`)),
-  ])
+  await expect(runProgramHere(backup, dataDir, { target })).rejects.toThrow(
+    `There is no embedded database in ${dataDir}. Set SERVICE_DATA_DIR`,
+  )
   expect([existsSync(dataDir), existsSync(target)]).toEqual([false, false])
 })
 
 it('a backup without a key of the installation says so', async () => {
-  const [dataDir, target] = [await freshDataDir(), join(await emptyFolder(), 'backups')]
-  const service = await runService(dataDir)
-  await service.terminate()
+  const [dataDir, target] = [await emptyFolder(), join(await emptyFolder(), 'backups')]
+  const databaseUrl = hasPostgres() ? await freshPostgresUrl() : null
+  const service = await createControlPlane({ ...readConfig({ SERVICE_LOG_LEVEL: 'error' }), dataDir, databaseUrl })
+  await service.createFirstAdminKey()
+  await service.close()
   await rm(join(dataDir, 'secrets.key'))
-  const { exitCode, stdout, stderr } = await runBuilt(['backup', target, '--data-dir', dataDir, '--json'])
-  expect([exitCode, JSON.parse(stdout)]).toMatchObject([0, { status: 'completed', missing_keys: ['secrets.key'] }])
-  expect(stderr).toContain(
-    `The backup lacks keys that this installation uses: ${dataDir} does not have its secrets.key.`,
+  const { data, progress } = await runProgramHere(backup, dataDir, { target }, { databaseUrl })
+  expect(data).toMatchObject({ status: 'completed', missing_keys: ['secrets.key'] })
+  expect(progress).toContainEqual(
+    expect.stringContaining(
+      `The backup lacks keys that this installation uses: ${dataDir} does not have its secrets.key.`,
+    ),
   )
 })
 
 it.runIf(isRoot)('backups that the user may not read are named, with their owner (needs root)', async () => {
-  const target = join(await emptyFolder(), 'backups')
-  expect(await runBuilt(['backup', target, '--data-dir', await freshDataDir()])).toMatchObject({ exitCode: 0 })
+  const target = await createBackup()
   const program = await builtFile('main.js')
-  for (const folder of [join(target, '..'), target]) await chmod(folder, 0o755)
   const dataDir = await emptyFolder()
   giveAway(dataDir)
   for (const name of ['restore', 'backups']) {

@@ -79,7 +79,7 @@ describe('Keras models', () => {
   it.each(['cnn', 'recurrent-1', 'merging-2', 'masks'])(
     '%s with a changed architecture is converted or refused',
     (name) => {
-      for (const bytes of jsonMutationsOf(bytesOf(`${name}.keras`), 60)) {
+      for (const bytes of jsonMutationsOf(bytesOf(`${name}.keras`), 30)) {
         try {
           readOnnx(writeOnnx(kerasToOnnx(bytesSource(bytes)).model))
         } catch (error) {

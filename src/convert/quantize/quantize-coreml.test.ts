@@ -85,7 +85,7 @@ it('other files and unknown methods are refused', async () => {
 })
 
 it('damaged files are quantized or refused and cause no other errors', async () => {
-  for (const damaged of mutationsOf(await words(), 200)) {
+  for (const damaged of mutationsOf(await words(), 80)) {
     try {
       quantizeCoreml(damaged, 'int4')
     } catch (error) {

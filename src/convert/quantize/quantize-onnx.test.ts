@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest'
+import { beforeAll, describe, expect, it, test } from 'vitest'
 import { runGraph } from '../../inference/engines/onnx/run-graph.ts'
 import { testEngines, WITHOUT } from '../../inference/engines/optional/test-engines.fixture.ts'
 import { graphBuilder } from '../onnx/graph-builder.ts'
@@ -280,18 +280,23 @@ describe.skipIf(testEngines === null)(`in onnxruntime (${testEngines === null ? 
     if ('notRun' in ran) throw new Error(ran.notRun)
     return ran.outputs
   }
-  test.each(ONNX_METHODS)('%s produces nearly the same outputs as the original', async (method) => {
-    const model = everything()
+  const model = everything()
+  let original: Awaited<ReturnType<typeof run>>
+  let ranges: ReadonlyMap<string, { min: number; max: number }>
+  beforeAll(async () => {
     const names = rangesNeeded(model)
     const measured = await run(calibrationModel(model, names))
-    const ranges = new Map(
+    ranges = new Map(
       names.map((name, index) => {
         const of = (which: string) =>
           measured.map((outputs) => Number(outputs[`calibration_${index}_${which}`]!.data[0]))
         return [name, { min: Math.min(...of('Min')), max: Math.max(...of('Max')) }] as const
       }),
     )
-    const original = await run(model)
+    original = await run(model)
+  })
+
+  test.each(ONNX_METHODS)('%s produces nearly the same outputs as the original', async (method) => {
     for (const made of [quantizeOnnx(model, method), quantizeOnnx(model, method, { ranges })]) {
       expect(compareOutputs(original, await run(made.model), new Set()).cosine).toBeGreaterThan(
         method === 'int4' ? 0.97 : 0.999,

@@ -121,29 +121,30 @@ const INTEGER_CASES: readonly IntegerCase[] = [
   ['Pow', [81, 1, 0, 9, 25, 10000], {}, [2]],
 ]
 
-it.skipIf(tfliteEngines === null).each(Object.keys(ELEMENTS) as (keyof typeof ELEMENTS)[])(
-  'LiteRT computes with %s as with other numbers',
-  async (type) => {
+it.skipIf(tfliteEngines === null)('LiteRT computes with integers of all types as with other numbers', async () => {
+  const graph = graphBuilder('integers')
+  const sample: Record<string, GraphTensors[string]> = {}
+  const expected: Record<string, unknown> = {}
+  for (const type of Object.keys(ELEMENTS) as (keyof typeof ELEMENTS)[]) {
     const [name, TypedArray] = ELEMENTS[type]
     const typed = (values: readonly number[]) =>
       type === 'i64' ? BigInt64Array.from(values, BigInt) : (TypedArray as typeof Int32Array).from(values)
-    const graph = graphBuilder('integers')
-    const x = graph.input('x', type, [2, 3])
-    for (const [operator, , attributes = {}, constant] of INTEGER_CASES) {
+    const x = graph.input(type, type, [2, 3])
+    sample[type] = { type: name, dims: [2, 3], data: typed([9, 1, 0, 3, 5, 100]) }
+    for (const [operator, values, attributes = {}, constant] of INTEGER_CASES) {
       const others = constant === undefined ? [] : [graph.constant('c', tensorOf(type, [], constant))]
       const y = graph.node(operator, [x, ...others], attributes)
-      graph.output(operator, y, operator.startsWith('Arg') ? 'i64' : type, null)
+      const isIndex = operator.startsWith('Arg')
+      graph.output(`${operator} ${type}`, y, isIndex ? 'i64' : type, null)
+      expected[`${operator} ${type}`] = isIndex ? BigInt64Array.from(values, BigInt) : typed(values)
     }
-    const sample = { x: { type: name, dims: [2, 3], data: typed([9, 1, 0, 3, 5, 100]) } }
-    const options = { format: 'tflite', engines: tfliteEngines! } as const
-    const ran = await runGraph(onnxToTflite(graph.build()).bytes, [sample], options)
-    if ('notRun' in ran) throw new Error(ran.notRun)
-    for (const [operator, expected] of INTEGER_CASES) {
-      const wanted = operator.startsWith('Arg') ? BigInt64Array.from(expected, BigInt) : typed(expected)
-      expect([operator, ran.outputs[0]![operator]!.data]).toEqual([operator, wanted])
-    }
-  },
-)
+  }
+  const options = { format: 'tflite', engines: tfliteEngines! } as const
+  const ran = await runGraph(onnxToTflite(graph.build()).bytes, [sample], options)
+  if ('notRun' in ran) throw new Error(ran.notRun)
+  const found = Object.entries(ran.outputs[0]!).map(([output, { data }]) => [output, data])
+  expect(Object.fromEntries(found)).toEqual(expected)
+})
 
 it.skipIf(tfliteEngines === null)('int64 beyond 32 bits is divided, compared, and made positive', async () => {
   const graph = graphBuilder('wide')
@@ -308,7 +309,7 @@ it('damaged files and models always result in bad requests', async () => {
       expect(error).toMatchObject({ code: 'bad_request' })
     }
   }
-  for (let round = 0; round < 100; round++) {
+  for (let round = 0; round < 50; round++) {
     for (const file of [onnx, bytes]) {
       const damaged = Uint8Array.from(file)
       for (let change = 0; change < 4; change++) damaged[random(damaged.length)] = random(256)

@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { createRandom } from '../random-numbers.ts'
 import { privacyLoss } from './accountant.ts'
-import { createCompositions } from './composition.ts'
 import { fourierOf } from './fft.ts'
 import { gaussianDelta, gaussianEpsilon } from './gaussian.ts'
 import { lossGrid } from './loss-grid.ts'
 import { asCounted, grouped, type NoisySteps, requireDelta, requireNoisySteps } from './mechanism.ts'
 import { createMoments } from './moments.ts'
 import { MAX_ROUNDS, noiseForEpsilon, roundsLeft } from './planning.ts'
-import { epsilonOfPld } from './pld.ts'
 import { composedRdp, epsilonOfRdp, ORDERS } from './rdp.ts'
 import { integratedLogMoment, logMoment } from './sampled-gaussian.ts'
 
@@ -176,13 +174,9 @@ describe('accounting by privacy loss distributions', () => {
 
   it('overestimates steps outside its exact range', () => {
     const noisiest = privacyLoss([steps(1e6, 0.01, 4)], 1e-5)
-    for (const noise of [1e7, Number.MAX_VALUE]) {
-      expect(privacyLoss([steps(noise, 0.01, 4)], 1e-5)).toEqual(noisiest)
-    }
+    expect(privacyLoss([steps(Number.MAX_VALUE, 0.01, 4)], 1e-5)).toEqual(noisiest)
     const rarest = privacyLoss([steps(0.5, 1e-9, 1e5)], 1e-6)
-    for (const rate of [1e-10, 5e-324]) {
-      expect(privacyLoss([steps(0.5, rate, 1e5)], 1e-6)).toEqual(rarest)
-    }
+    expect(privacyLoss([steps(0.5, 5e-324, 1e5)], 1e-6)).toEqual(rarest)
     for (const noise of [1e-9, 1e-5, 0.0099]) {
       expect(privacyLoss([steps(noise, 0.01, 4)], 1e-5).pld).toBe(gaussianEpsilon(noise / 2, 1e-5))
     }
@@ -216,14 +210,13 @@ describe('accounting by privacy loss distributions', () => {
     }
   })
 
+  // The numbers were computed by `epsilonOfPld` from all kinds, without merging.
   it.each([
-    ['sampling rates', (n: number) => steps(1, 0.01 + n / 8000, 2)],
-    ['both', (n: number) => steps(0.8 + (n % 20) / 30, 0.005 + n / 20000, 1 + (n % 3))],
-  ])('merges more than 256 kinds of different %s into slightly worse ones', (_what, kind) => {
+    ['sampling rates', 4.885127078, (n: number) => steps(1, 0.01 + n / 8000, 2)],
+    ['both', 2.09885013, (n: number) => steps(0.8 + (n % 20) / 30, 0.005 + n / 20000, 1 + (n % 3))],
+  ])('merges more than 256 kinds of different %s into slightly worse ones than epsilon %d', (_what, apart, kind) => {
     const kinds = Array.from({ length: 300 }, (_, n) => kind(n))
-    const tools = { moments: createMoments(), compose: createCompositions() }
-    const { epsilon: rdp, order } = epsilonOfRdp(composedRdp(kinds, createMoments().rdp), 1e-5)
-    const apart = epsilonOfPld({ spent: [], more: kinds }, 1e-5, { tilt: order! - 1, tolerance: 1e-5 }, tools)!
+    const rdp = rdpEpsilon(kinds, 1e-5)
     const merged = privacyLoss(kinds, 1e-5)
     expect(merged.pld).toBeGreaterThan(apart)
     expect(merged.pld).toBeLessThan(apart * 1.12)
@@ -283,9 +276,7 @@ describe('planning', () => {
     expect(roundsLeft({ epsilon: 0, delta: 1e-5, round: steps(1e6, 1e-9) })).toBe(MAX_ROUNDS)
     expect(roundsLeft({ epsilon: 5e-324, delta: 1e-5, round: steps(1, 1) })).toBe(0)
     // Nothing is spent until the probability of having taken part exceeds delta.
-    const rare = roundsLeft({ epsilon: 1, delta: 1e-5, round: steps(0.05, 1e-9) })
-    expect(rare).toBeGreaterThanOrEqual(9_990)
-    expect(rare).toBeLessThan(11_000)
+    expect(roundsLeft({ epsilon: 1, delta: 1e-5, round: steps(0.05, 1e-6) })).toBe(10)
   })
 
   it.each([

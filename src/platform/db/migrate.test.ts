@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { emptyFolder, freshDataDir, freshPostgresUrl, hasPostgres } from '../../../test/databases.ts'
+import { builtFile } from '../../../test/e2e/built-program.ts'
 import { type Migration, migrate } from './migrate.ts'
 import { MIGRATIONS } from './migrations/all.ts'
 import { type Database, openDatabase } from './open.ts'
@@ -49,12 +50,12 @@ for (const [kind, open] of Object.entries(openMigrated)) {
   })
 }
 
-const here = (file: string): string => JSON.stringify(new URL(file, import.meta.url).href)
+const built = async (name: string): Promise<string> => JSON.stringify(await builtFile(`platform/db/${name}`))
 
-const MIGRATING_PROCESS = `
-  import { migrate } from ${here('./migrate.ts')}
-  import { MIGRATIONS } from ${here('./migrations/all.ts')}
-  import { openDatabase } from ${here('./open.ts')}
+const migratingProcess = async () => `
+  import { migrate } from ${await built('migrate.js')}
+  import { MIGRATIONS } from ${await built('migrations/all.js')}
+  import { openDatabase } from ${await built('open.js')}
   const log = { info() {}, warn() {}, error() {} }
   const db = await openDatabase({ url: process.argv[2], dataDir: '', log })
   process.send('ready')
@@ -68,9 +69,9 @@ const MIGRATING_PROCESS = `
 describe.skipIf(!hasPostgres())('several processes', () => {
   test('that migrate an empty database at the same time apply each migration exactly once', async () => {
     const url = await freshPostgresUrl('template0')
-    const script = join(await emptyFolder(), 'migrate.mts')
-    await writeFile(script, MIGRATING_PROCESS)
-    const processes = [1, 2, 3].map(() => fork(script, [url], { execArgv: ['--import', 'tsx'] }))
+    const script = join(await emptyFolder(), 'migrate.mjs')
+    await writeFile(script, await migratingProcess())
+    const processes = [1, 2, 3].map(() => fork(script, [url], { execArgv: [] }))
     await Promise.all(processes.map((child) => once(child, 'message')))
     for (const child of processes) child.send('go')
     const answers = await Promise.all(processes.map(async (child) => (await once(child, 'message'))[0]))

@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { hasPostgres } from '../../../../test/databases.ts'
 import { keyOfPerson } from '../login/logins.fixture.ts'
 import { openBrowser } from '../sign-in/people.fixture.ts'
 import { startWithApprovals } from '../sign-in/two-admins.fixture.ts'
 
 const WEEK_S = 7 * 24 * 3600
-const databases = (['embedded', 'postgres'] as const).filter((kind) => kind === 'embedded' || hasPostgres())
 
 const start = async (options: Parameters<typeof startWithApprovals>[0] = {}) => {
   const started = await startWithApprovals(options)
@@ -71,8 +69,8 @@ describe('a request of a key that is rotated before the approval', () => {
 })
 
 describe('an expired request', () => {
-  it.each(databases)('does not block others, even before the periodic task has ended it (%s)', async (database) => {
-    const { world, ada, bob, model, alias, move } = await start({ database })
+  it('does not block others, even before the periodic task has ended it', async () => {
+    const { world, ada, bob, model, alias, move } = await start()
     const expireAll = async () => {
       const past = new Date(world.now().getTime() - 1000)
       await world.database!.sql.updateTable('approvals').set({ expires_at: past }).execute()
@@ -114,8 +112,8 @@ describe('an expired request', () => {
   })
 })
 
-it.each(databases)('of two concurrent requests, the refused one names the other (%s)', async (database) => {
-  const { ada, bob, alias } = await start({ database })
+it('of two concurrent requests, the refused one names the other', async () => {
+  const { ada, bob, alias } = await start()
   for (const name of ['a', 'b', 'c']) {
     const both = await Promise.all([ada, bob].map((who, n) => who.call('PUT', alias(name), { version: String(n + 1) })))
     expect(both.map(({ status }) => status).sort()).toEqual([202, 409])

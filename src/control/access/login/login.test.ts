@@ -60,55 +60,48 @@ describe('browser login', () => {
     expect((await world.request('POST', '/api/v1/models', { key: given.api_key, body: {} })).status).toBe(403)
   })
 
-  it.each(['https://127.0.0.1/x', 'http://example.org/x', 'http://127.0.0.1.example.org/', 'javascript:alert(1)', 'x'])(
-    'never sends a code to %s',
-    async (redirect_uri) => {
-      const world = await startWorld()
-      expect((await authorize(world, undefined, { ...requested, redirect_uri })).status).toBe(400)
-    },
-  )
+  it('never sends a code to an address that is not on this machine', async () => {
+    const world = await startWorld()
+    const addresses = ['https://127.0.0.1/x', 'http://example.org/x', 'http://127.0.0.1.example.org/']
+    for (const redirect_uri of [...addresses, 'javascript:alert(1)', 'x']) {
+      const { status } = await authorize(world, undefined, { ...requested, redirect_uri })
+      expect([redirect_uri, status]).toEqual([redirect_uri, 400])
+    }
+  })
 })
 
-it.each(['embedded', 'postgres'] as const)(
-  'a copy of a session gets no key while its owner changes the password and revokes keys, on %s',
-  async (database) => {
-    const people = await startPeople({ database })
-    const { id, key } = await joinWithKey(
-      people.world,
-      people.world.service.firstAdminKey!,
-      'ada@acme.example',
-      'admin',
-    )
-    const browser = openBrowser(people.world)
-    expect((await browser.signIn('ada@acme.example')).status).toBe(201)
-    const copy = openBrowser(people.world)
-    for (const [name, value] of browser.jar) copy.jar.set(name, value)
-    let isChanged = false
-    const codes: string[] = []
-    const approveAll = async () => {
-      while (!isChanged) {
-        const response = await copy.call('POST', '/login/authorize', requested)
-        if (response.status === 200) codes.push(codeIn(response)!)
-      }
+it('a copy of a session gets no key while its owner changes the password and revokes keys', async () => {
+  const people = await startPeople()
+  const { id, key } = await joinWithKey(people.world, people.world.service.firstAdminKey!, 'ada@acme.example', 'admin')
+  const browser = openBrowser(people.world)
+  expect((await browser.signIn('ada@acme.example')).status).toBe(201)
+  const copy = openBrowser(people.world)
+  for (const [name, value] of browser.jar) copy.jar.set(name, value)
+  let isChanged = false
+  const codes: string[] = []
+  const approveAll = async () => {
+    while (!isChanged) {
+      const response = await copy.call('POST', '/login/authorize', requested)
+      if (response.status === 200) codes.push(codeIn(response)!)
     }
-    const rotateAll = async () => {
-      let { id: current } = (await people.world.request('GET', '/api/v1/keys/self', { key })).body as { id: string }
-      while (!isChanged) {
-        const { body } = await copy.call('POST', `/keys/${current}/rotate`, { overlap_hours: 1 })
-        if (typeof body.id === 'string') current = body.id
-      }
+  }
+  const rotateAll = async () => {
+    let { id: current } = (await people.world.request('GET', '/api/v1/keys/self', { key })).body as { id: string }
+    while (!isChanged) {
+      const { body } = await copy.call('POST', `/keys/${current}/rotate`, { overlap_hours: 1 })
+      if (typeof body.id === 'string') current = body.id
     }
-    const change = { old_password: PASSWORD, new_password: 'another four words here', revoke_keys: true }
-    const changed = browser.call('PUT', '/account/password', change).finally(() => {
-      isChanged = true
-    })
-    await Promise.all([...Array.from({ length: 6 }, approveAll), rotateAll()])
-    expect((await changed).status).toBe(204)
-    expect(codes).not.toEqual([])
-    for (const code of codes) expect((await exchange(people.world, code)).status).toBe(401)
-    const keys = people.world.database!.sql.selectFrom('keys').select('id').where('person_id', '=', id)
-    expect(await keys.where('revoked_at', 'is', null).execute()).toEqual([])
-    expect((await browser.call('GET', '/account')).status).toBe(200)
-    expect((await copy.call('GET', '/account')).status).toBe(401)
-  },
-)
+  }
+  const change = { old_password: PASSWORD, new_password: 'another four words here', revoke_keys: true }
+  const changed = browser.call('PUT', '/account/password', change).finally(() => {
+    isChanged = true
+  })
+  await Promise.all([...Array.from({ length: 6 }, approveAll), rotateAll()])
+  expect((await changed).status).toBe(204)
+  expect(codes).not.toEqual([])
+  for (const code of codes) expect((await exchange(people.world, code)).status).toBe(401)
+  const keys = people.world.database!.sql.selectFrom('keys').select('id').where('person_id', '=', id)
+  expect(await keys.where('revoked_at', 'is', null).execute()).toEqual([])
+  expect((await browser.call('GET', '/account')).status).toBe(200)
+  expect((await copy.call('GET', '/account')).status).toBe(401)
+})

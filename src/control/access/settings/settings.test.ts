@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { hasPostgres } from '../../../../test/databases.ts'
 import { apiOf, formOf, startWorld } from '../../../../test/world.ts'
 import { COMPLIANCE, PRESETS } from '../../../domain/compliance.ts'
 
@@ -110,7 +111,11 @@ it('an installation in one region refuses organizations of another', async () =>
 })
 
 it('an installation does not start with organizations of another region, whose data it would store', async () => {
-  const world = await startWorld({ durable: true, config: { enrollment: 'token' } })
+  const world = await startWorld({
+    durable: true,
+    database: hasPostgres() ? 'postgres' : 'embedded',
+    config: { enrollment: 'token' },
+  })
   const key = world.service.firstAdminKey!
   const made = await world.request('POST', '/api/v1/orgs', { key, body: { name: 'acme', region: 'us' } })
   expect(made.status).toBe(201)

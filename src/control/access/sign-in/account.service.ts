@@ -114,9 +114,10 @@ export const createAccountService = (
 
     /** Ends the person's other sessions, which one factor opened. The first second factor comes with recovery codes. */
     async confirmTotp(caller: Caller, code: string): Promise<{ opened: OpenedSession; recoveryCodes: string[] }> {
-      const { account, session } = await recent(caller)
+      const { account: person, session } = await recent(caller)
       const counted = await throttle.attemptIn(session.id)
       return database.transaction(async (tx) => {
+        const account = (await accountsStore.lock(tx, person.id)) ?? person
         const waiting = await steps.takeOf(tx, 'totp-enroll', account.id)
         const sealed = String(waiting?.data.sealed)
         const secret = waiting && (await openTotp(secrets, account.id, sealed))

@@ -109,6 +109,15 @@ it.skipIf(!hasPostgres())(
       () => late.call('POST', '/session/second-factor', { code: codeOf(people, secret) }),
     )
     expect([shown.status, late.token()]).toEqual([401, undefined])
+
+    const begun = (await browser.call('POST', '/account/totp')).body as { secret: string }
+    const confirmed = await against(
+      database,
+      (tx) =>
+        sql`with account as (update people set name = name where id = ${id}) delete from recovery_codes`.execute(tx),
+      () => browser.call('POST', '/account/totp/confirm', { code: codeOf(people, begun.secret) }),
+    )
+    expect(confirmed.body.recovery_codes).toHaveLength(10)
   },
 )
 

@@ -28,58 +28,50 @@ const start = async (options: Parameters<typeof startPeople>[0] = {}) => {
   return { ...people, provider, invite, begin, finish, signIn }
 }
 
-it.each(['embedded', 'postgres'] as const)(
-  'an invited person joins with the identity provider on %s',
-  async (database) => {
-    const { world, invite, begin, finish, signIn, provider, byKey } = await start({ database })
-    await invite('Ada@acme.example')
-    const browser = openBrowser(world)
-    const address = new URL(await begin(browser))
-    expect(Object.fromEntries(address.searchParams)).toMatchObject({
-      response_type: 'code',
-      code_challenge_method: 'S256',
-      redirect_uri: `${world.baseUrl}/sign-in/callback`,
-      scope: 'openid email profile',
-    })
-    const joined = await finish(browser, await provider.visit(address.href, ADA))
-    expect(joined.body).toMatchObject({
-      signed_in: true,
-      org_id: 'acme',
-      identity_provider: new URL(provider.settings.issuer).host,
-      person: { email: 'Ada@acme.example', name: 'Ada L.', role: 'viewer', mfa: false, restriction: null },
-    })
-    expect(browser.cookie('step')).toBe(undefined)
-    expect((await browser.call('GET', '/account')).body).toMatchObject({ password: false, identity_provider: true })
-    expect((await browser.call('GET', '/models')).status).toBe(200)
-    const change = { old_password: PASSWORD, new_password: PASSWORD }
-    expect((await browser.call('PUT', '/account/password', change)).body.message).toMatch(
-      /^Your account has no password/,
-    )
-    const confirmed = await browser.call('POST', '/session/confirm', { password: PASSWORD })
-    expect([confirmed.status, confirmed.body.message]).toEqual([
-      403,
-      'password: your account has none. Confirm with a passkey or the identity provider.',
-    ])
+it('an invited person joins with the identity provider', async () => {
+  const { world, invite, begin, finish, signIn, provider, byKey } = await start()
+  await invite('Ada@acme.example')
+  const browser = openBrowser(world)
+  const address = new URL(await begin(browser))
+  expect(Object.fromEntries(address.searchParams)).toMatchObject({
+    response_type: 'code',
+    code_challenge_method: 'S256',
+    redirect_uri: `${world.baseUrl}/sign-in/callback`,
+    scope: 'openid email profile',
+  })
+  const joined = await finish(browser, await provider.visit(address.href, ADA))
+  expect(joined.body).toMatchObject({
+    signed_in: true,
+    org_id: 'acme',
+    identity_provider: new URL(provider.settings.issuer).host,
+    person: { email: 'Ada@acme.example', name: 'Ada L.', role: 'viewer', mfa: false, restriction: null },
+  })
+  expect(browser.cookie('step')).toBe(undefined)
+  expect((await browser.call('GET', '/account')).body).toMatchObject({ password: false, identity_provider: true })
+  expect((await browser.call('GET', '/models')).status).toBe(200)
+  const change = { old_password: PASSWORD, new_password: PASSWORD }
+  expect((await browser.call('PUT', '/account/password', change)).body.message).toMatch(/^Your account has no password/)
+  const confirmed = await browser.call('POST', '/session/confirm', { password: PASSWORD })
+  expect([confirmed.status, confirmed.body.message]).toEqual([
+    403,
+    'password: your account has none. Confirm with a passkey or the identity provider.',
+  ])
 
-    // To some databases, these are one address.
-    await invite('kia@acme.example')
-    for (const email of ['k\u0130a@acme.example', '\u212aia@acme.example']) {
-      const similar = await signIn(openBrowser(world), { sub: 'u-6', email })
-      expect([similar.status, similar.body.message]).toEqual([
-        403,
-        expect.stringMatching(/^There is no invitation for/),
-      ])
-    }
+  // To some databases, these are one address.
+  await invite('kia@acme.example')
+  for (const email of ['k\u0130a@acme.example', '\u212aia@acme.example']) {
+    const similar = await signIn(openBrowser(world), { sub: 'u-6', email })
+    expect([similar.status, similar.body.message]).toEqual([403, expect.stringMatching(/^There is no invitation for/)])
+  }
 
-    // From now on issuer and subject identify the person: even with another address, while their address alone does not.
-    const moved = { sub: 'u-1', email: 'ada@else.example', email_verified: false }
-    expect((await signIn(openBrowser(world), moved)).body).toMatchObject({ person: { email: 'Ada@acme.example' } })
-    const thief = await signIn(openBrowser(world), { ...ADA, sub: 'u-2' })
-    expect([thief.status, thief.body.message]).toEqual([403, expect.stringMatching(/^This account is linked to/)])
-    const { entries } = (await byKey('GET', '/audit?org_id=acme&limit=50')).body as { entries: { action: string }[] }
-    expect(entries.filter(({ action }) => action === 'finishProviderSignIn').length).toBeGreaterThan(1)
-  },
-)
+  // From now on issuer and subject identify the person: even with another address, while their address alone does not.
+  const moved = { sub: 'u-1', email: 'ada@else.example', email_verified: false }
+  expect((await signIn(openBrowser(world), moved)).body).toMatchObject({ person: { email: 'Ada@acme.example' } })
+  const thief = await signIn(openBrowser(world), { ...ADA, sub: 'u-2' })
+  expect([thief.status, thief.body.message]).toEqual([403, expect.stringMatching(/^This account is linked to/)])
+  const { entries } = (await byKey('GET', '/audit?org_id=acme&limit=50')).body as { entries: { action: string }[] }
+  expect(entries.filter(({ action }) => action === 'finishProviderSignIn').length).toBeGreaterThan(1)
+})
 
 it('people cannot join uninvited, with an address that is not verified, or into another organization', async () => {
   const { world, invite, join, signIn } = await start()
@@ -188,46 +180,43 @@ it('a second factor is still required, unless the provider reports that it check
   expect(idle.token()).not.toBe(before)
 })
 
-it.each(['embedded', 'postgres'] as const)(
-  'codes after the identity provider are throttled for each person, over all of their sign-ins, on %s',
-  async (database) => {
-    const { world, join, signIn } = await start({ database })
-    await join(ADA.email)
-    const owner = openBrowser(world)
-    await owner.signIn(ADA.email)
-    const secret = (await owner.call('POST', '/account/totp')).body.secret as string
-    const codeNow = () => generateSync({ secret, epoch: Math.floor(world.now().getTime() / 1000) })
-    await owner.call('POST', '/account/totp/confirm', { code: codeNow() })
-    await world.advance(90)
+it('codes after the identity provider are throttled for each person, over all of their sign-ins', async () => {
+  const { world, join, signIn } = await start()
+  await join(ADA.email)
+  const owner = openBrowser(world)
+  await owner.signIn(ADA.email)
+  const secret = (await owner.call('POST', '/account/totp')).body.secret as string
+  const codeNow = () => generateSync({ secret, epoch: Math.floor(world.now().getTime() / 1000) })
+  await owner.call('POST', '/account/totp/confirm', { code: codeNow() })
+  await world.advance(90)
 
-    const show = (browser: ReturnType<typeof openBrowser>, code: string) =>
-      browser.call('POST', '/session/second-factor', { code })
-    const guess = async () => {
-      const browser = openBrowser(world)
-      expect((await signIn(browser, ADA)).status).toBe(200)
-      return [(await show(browser, '000000')).status, (await show(browser, '111111')).status]
-    }
-    expect([await guess(), await guess(), await guess(), await guess()].flat()).toEqual([
-      401, 401, 401, 401, 401, 429, 429, 429,
-    ])
-    const late = openBrowser(world)
-    await signIn(late, ADA)
-    const refused = await show(late, codeNow())
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
-    // A browser that has signed in before counts only its own attempts.
-    await owner.call('DELETE', '/session')
-    expect((await signIn(owner, ADA)).status).toBe(200)
-    expect((await show(owner, codeNow())).status).toBe(201)
-    await world.advance(30)
-    expect((await show(late, codeNow())).status).toBe(201)
-    // A success resets the count.
-    expect([await guess(), await guess(), await guess()].flat()).toEqual([401, 401, 401, 401, 401, 429])
-    // A password sign-in has counted its own attempt, so its codes are not counted again.
-    const byPassword = openBrowser(world)
-    await byPassword.signIn(ADA.email)
-    expect((await show(byPassword, '000000')).status).toBe(401)
-  },
-)
+  const show = (browser: ReturnType<typeof openBrowser>, code: string) =>
+    browser.call('POST', '/session/second-factor', { code })
+  const guess = async () => {
+    const browser = openBrowser(world)
+    expect((await signIn(browser, ADA)).status).toBe(200)
+    return [(await show(browser, '000000')).status, (await show(browser, '111111')).status]
+  }
+  expect([await guess(), await guess(), await guess(), await guess()].flat()).toEqual([
+    401, 401, 401, 401, 401, 429, 429, 429,
+  ])
+  const late = openBrowser(world)
+  await signIn(late, ADA)
+  const refused = await show(late, codeNow())
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
+  // A browser that has signed in before counts only its own attempts.
+  await owner.call('DELETE', '/session')
+  expect((await signIn(owner, ADA)).status).toBe(200)
+  expect((await show(owner, codeNow())).status).toBe(201)
+  await world.advance(30)
+  expect((await show(late, codeNow())).status).toBe(201)
+  // A success resets the count.
+  expect([await guess(), await guess(), await guess()].flat()).toEqual([401, 401, 401, 401, 401, 429])
+  // A password sign-in has counted its own attempt, so its codes are not counted again.
+  const byPassword = openBrowser(world)
+  await byPassword.signIn(ADA.email)
+  expect((await show(byPassword, '000000')).status).toBe(401)
+})
 
 it.skipIf(!hasPostgres())('of two sign-ins at the same moment, only one links an identity to an account', async () => {
   const { world, join, begin, finish, provider } = await start({ database: 'postgres' })

@@ -144,8 +144,10 @@ export const createPasskeys = (
         lastUsedAt: null,
       }
       return database.transaction(async (tx) => {
+        // Locked first, so that a reset of the factors finds the passkey.
+        const { recoveryCodesLeft } = (await accountsStore.lock(tx, person.id)) ?? person
         if (!(await passkeysStore.insert(tx, passkey))) throw conflict('This passkey is set up already.')
-        const recoveryCodes = person.recoveryCodesLeft > 0 ? [] : await account.makeRecoveryCodes(tx, person.id)
+        const recoveryCodes = recoveryCodesLeft > 0 ? [] : await account.makeRecoveryCodes(tx, person.id)
         note(passkey, person, null, { name })
         return { passkey, opened: await sessions.renewAlone(tx, session, { mfa: true }), recoveryCodes }
       })

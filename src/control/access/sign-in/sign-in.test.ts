@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { openBrowser, PASSWORD, startPeople } from './people.fixture.ts'
 
-describe.each(['embedded', 'postgres'] as const)('signing in on %s', (database) => {
+describe('signing in', () => {
   it('accepts email and password, and reports who is signed in', async () => {
-    const { world, join } = await startPeople({ database })
+    const { world, join } = await startPeople()
     const id = await join('Ada@acme.example', 'viewer')
     const browser = openBrowser(world)
     const opened = await browser.signIn(' ada@ACME.example ')
@@ -23,7 +23,7 @@ describe.each(['embedded', 'postgres'] as const)('signing in on %s', (database) 
   })
 
   it('slows down guessing, by address and over all addresses, but never in a browser that has signed in', async () => {
-    const { world, join } = await startPeople({ database })
+    const { world, join } = await startPeople()
     await join('ada@acme.example')
     const owner = openBrowser(world)
     await owner.signIn('ada@acme.example')
@@ -55,14 +55,14 @@ describe.each(['embedded', 'postgres'] as const)('signing in on %s', (database) 
   })
 
   it('another spelling that the database takes for the address gives no more attempts, and no account', async () => {
-    const { world, join } = await startPeople({ database })
+    const { world, join } = await startPeople()
     await join('mimi@acme.example')
     expect((await openBrowser(world).signIn('MIMI@acme.example')).status).toBe(201)
     expect((await openBrowser(world).signIn('m\u0130mi@acme.example')).status).toBe(401)
   })
 
   it('never waits longer than 15 minutes, even if the clock was ahead', async () => {
-    const { world, join } = await startPeople({ database })
+    const { world, join } = await startPeople()
     await join('ada@acme.example')
     const days = 2 * 24 * 3600
     await world.advance(days)
@@ -72,7 +72,7 @@ describe.each(['embedded', 'postgres'] as const)('signing in on %s', (database) 
   })
 
   it('an account of the address in another organization gives no more attempts at this one', async () => {
-    const { world, join } = await startPeople({ database })
+    const { world, join } = await startPeople()
     await join('vera@acme.example')
     await join('vera@acme.example', 'admin', 'beta', 'the password at beta')
     const browser = openBrowser(world)
@@ -91,7 +91,7 @@ describe.each(['embedded', 'postgres'] as const)('signing in on %s', (database) 
   })
 
   it('passwords of the account in another organization cannot be changed often to find out the one of this', async () => {
-    const { world, join, byKey } = await startPeople({ database })
+    const { world, join, byKey } = await startPeople()
     await join('vera@acme.example', 'admin', 'acme', 'guess number 40 of many')
     const id = await join('vera@acme.example', 'admin', 'beta', 'guess number 0 of many')
     const browser = openBrowser(world)

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { expect, it, vi } from 'vitest'
+import { hasPostgres } from '../../../../test/databases.ts'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
 import { graphBuilder } from '../../../convert/onnx/graph-builder.ts'
 import { readOnnx } from '../../../convert/onnx/read-onnx.ts'
@@ -169,7 +170,7 @@ it('a file above the limit is not converted', async () => {
 })
 
 it('a conversion that a stop interrupts is made by the next process, and its file survives the collector', async () => {
-  const { world, key, id, upload } = await start({ durable: true })
+  const { world, key, id, upload } = await start({ durable: true, database: hasPostgres() ? 'postgres' : 'embedded' })
   await upload(architecture(), 'net.onnx')
   await upload(await readFile('test/fixtures/weights/net_a.pt'), 'a.pt')
   await upload(weights(), 'net.npz', { formats: 'onnx' })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { chmod, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { emptyFolder } from '../../../../test/databases.ts'
+import { emptyFolder, hasPostgres } from '../../../../test/databases.ts'
 import { noSwift, startSwift } from '../../../../test/swift.ts'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
 import { runInProcess } from '../../../cli/in-process.fixture.ts'
@@ -29,7 +29,7 @@ const changeOneByte = async (path: string): Promise<void> => {
 
 it('changed and missing files are found, reported, and repaired from the backup or by another upload', async () => {
   const backupUrl = join(await emptyFolder(), 'backups')
-  const world = await startWorld({ durable: true, config: { backupUrl, backupHours: 8760 } })
+  const world = await startWorld({ config: { backupUrl, backupHours: 8760 } })
   const { key } = await world.register('d')
   const [changed, missing, sound] = [
     await upload(world, key, 'changed', 1),
@@ -136,7 +136,7 @@ it.skipIf(noSwift() !== null)(
 )
 
 it('files that are not where SERVICE_STORAGE_URL points are reported at the start, until it is corrected', async () => {
-  const world = await startWorld({ durable: true })
+  const world = await startWorld({ durable: true, database: hasPostgres() ? 'postgres' : 'embedded' })
   const { key } = await world.register('d')
   const one = await upload(world, key, 'one', 1)
   const two = await upload(world, key, 'two', 2)

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { hasPostgres } from '../../../../test/databases.ts'
 import { apiOf, formOf, startWorld, type World } from '../../../../test/world.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
@@ -27,94 +26,88 @@ const refusal = (status: number, error: string, message: string) => ({
   body: { error, message, status_code: status },
 })
 
-describe.each(['embedded', 'postgres'] as const)('aliases on the %s database', (database) => {
-  describe.skipIf(database === 'postgres' && !hasPostgres())('', () => {
-    it('are created, moved, and deleted, with a record of who did it and when', async () => {
-      const { ask, promote, world } = await setUp({ database })
-      expect(await ask('GET', '/models/scorer/aliases')).toEqual({ status: 200, body: { aliases: [] } })
-      const first = await promote('1.0.0', 'production')
-      const mover = { moved_at: at, moved_by: expect.stringMatching(/^[0-9a-f-]{36}$/), moved_by_name: 'author' }
-      const model_id = (first.body as { model_id: string }).model_id
-      const production = { model_id, alias: 'production', version: 1, version_label: '1.0.0', ...mover }
-      expect(first).toEqual({ status: 200, body: production })
-      await world.advance(60)
-      const later = { ...mover, moved_at: '2026-01-01T00:01:00.000Z' }
-      await promote('latest', 'candidate')
-      // An alias can be moved to the version of another alias.
-      await promote('candidate', 'production')
-      expect((await ask('GET', '/models/scorer/aliases')).body).toEqual({
-        aliases: [
-          { model_id, alias: 'candidate', version: 3, version_label: '1.2.0', ...later },
-          { model_id, alias: 'production', version: 3, version_label: '1.2.0', ...later },
-        ],
-      })
-      const detail = (await ask('GET', '/models/scorer')).body as { versions: { aliases: string[] }[] }
-      expect(detail.versions.map(({ aliases }) => aliases)).toEqual([[], [], ['candidate', 'production']])
-      expect((await ask('DELETE', '/models/scorer/aliases/candidate')).body).toEqual({
-        aliases: [{ model_id, alias: 'production', version: 3, version_label: '1.2.0', ...later }],
-      })
-      const move = (alias: string, from: number | null, to: number | null, by: object) => ({
-        alias,
-        from_version: from,
-        from_version_label: from === null ? null : `1.${from - 1}.0`,
-        to_version: to,
-        to_version_label: to === null ? null : `1.${to - 1}.0`,
-        ...by,
-      })
-      expect((await ask('GET', '/models/scorer/alias-history')).body).toEqual({
-        moves: [
-          move('candidate', 3, null, later),
-          move('production', 1, 3, later),
-          move('candidate', null, 3, later),
-          move('production', null, 1, mover),
-        ],
-        total: 4,
-        limit: 20,
-        offset: 0,
-      })
-      expect((await ask('GET', '/models/scorer/alias-history?alias=production&limit=1')).body).toEqual({
-        moves: [move('production', 1, 3, later)],
-        total: 2,
-        limit: 1,
-        offset: 0,
-      })
+describe('aliases', () => {
+  it('are created, moved, and deleted, with a record of who did it and when', async () => {
+    const { ask, promote, world } = await setUp()
+    expect(await ask('GET', '/models/scorer/aliases')).toEqual({ status: 200, body: { aliases: [] } })
+    const first = await promote('1.0.0', 'production')
+    const mover = { moved_at: at, moved_by: expect.stringMatching(/^[0-9a-f-]{36}$/), moved_by_name: 'author' }
+    const model_id = (first.body as { model_id: string }).model_id
+    const production = { model_id, alias: 'production', version: 1, version_label: '1.0.0', ...mover }
+    expect(first).toEqual({ status: 200, body: production })
+    await world.advance(60)
+    const later = { ...mover, moved_at: '2026-01-01T00:01:00.000Z' }
+    await promote('latest', 'candidate')
+    // An alias can be moved to the version of another alias.
+    await promote('candidate', 'production')
+    expect((await ask('GET', '/models/scorer/aliases')).body).toEqual({
+      aliases: [
+        { model_id, alias: 'candidate', version: 3, version_label: '1.2.0', ...later },
+        { model_id, alias: 'production', version: 3, version_label: '1.2.0', ...later },
+      ],
     })
+    const detail = (await ask('GET', '/models/scorer')).body as { versions: { aliases: string[] }[] }
+    expect(detail.versions.map(({ aliases }) => aliases)).toEqual([[], [], ['candidate', 'production']])
+    expect((await ask('DELETE', '/models/scorer/aliases/candidate')).body).toEqual({
+      aliases: [{ model_id, alias: 'production', version: 3, version_label: '1.2.0', ...later }],
+    })
+    const move = (alias: string, from: number | null, to: number | null, by: object) => ({
+      alias,
+      from_version: from,
+      from_version_label: from === null ? null : `1.${from - 1}.0`,
+      to_version: to,
+      to_version_label: to === null ? null : `1.${to - 1}.0`,
+      ...by,
+    })
+    expect((await ask('GET', '/models/scorer/alias-history')).body).toEqual({
+      moves: [
+        move('candidate', 3, null, later),
+        move('production', 1, 3, later),
+        move('candidate', null, 3, later),
+        move('production', null, 1, mover),
+      ],
+      total: 4,
+      limit: 20,
+      offset: 0,
+    })
+    expect((await ask('GET', '/models/scorer/alias-history?alias=production&limit=1')).body).toEqual({
+      moves: [move('production', 1, 3, later)],
+      total: 2,
+      limit: 1,
+      offset: 0,
+    })
+  })
 
-    it('move only from the expected version, and repeating a move changes nothing', async () => {
-      const { ask, promote } = await setUp({ database })
-      expect((await promote('1', 'production', { expected_version: null })).status).toBe(200)
-      expect(await promote('2', 'production', { expected_version: null })).toEqual(
-        refusal(
-          409,
-          'conflict',
-          "The alias 'production' names version 1, not none as expected. Check it and try again.",
-        ),
-      )
-      expect((await promote('2', 'production', { expected_version: '1.0.0' })).status).toBe(200)
-      expect(await promote('3', 'production', { expected_version: '1.0.0' })).toEqual(
-        refusal(
-          409,
-          'conflict',
-          "The alias 'production' names version 2, not version 1 as expected. Check it and try again.",
-        ),
-      )
-      expect((await promote('2', 'production')).status).toBe(200)
-      expect((await ask('DELETE', '/models/scorer/aliases/production?expected_version=1')).status).toBe(409)
-      expect((await ask('DELETE', '/models/scorer/aliases/production?expected_version=2')).status).toBe(200)
-      expect(((await ask('GET', '/models/scorer/alias-history')).body as { total: number }).total).toBe(3)
-    })
+  it('move only from the expected version, and repeating a move changes nothing', async () => {
+    const { ask, promote } = await setUp()
+    expect((await promote('1', 'production', { expected_version: null })).status).toBe(200)
+    expect(await promote('2', 'production', { expected_version: null })).toEqual(
+      refusal(409, 'conflict', "The alias 'production' names version 1, not none as expected. Check it and try again."),
+    )
+    expect((await promote('2', 'production', { expected_version: '1.0.0' })).status).toBe(200)
+    expect(await promote('3', 'production', { expected_version: '1.0.0' })).toEqual(
+      refusal(
+        409,
+        'conflict',
+        "The alias 'production' names version 2, not version 1 as expected. Check it and try again.",
+      ),
+    )
+    expect((await promote('2', 'production')).status).toBe(200)
+    expect((await ask('DELETE', '/models/scorer/aliases/production?expected_version=1')).status).toBe(409)
+    expect((await ask('DELETE', '/models/scorer/aliases/production?expected_version=2')).status).toBe(200)
+    expect(((await ask('GET', '/models/scorer/alias-history')).body as { total: number }).total).toBe(3)
+  })
 
-    it('let one of many concurrent moves from the same version win', async () => {
-      const { ask, promote } = await setUp({ database })
-      await promote('1', 'production')
-      const responses = await Promise.all(
-        Array.from({ length: 12 }, (_, n) => promote(String(2 + (n % 2)), 'production', { expected_version: '1' })),
-      )
-      const statuses = responses.map(({ status }) => status)
-      expect(statuses.filter((status) => status === 200)).toHaveLength(1)
-      expect(statuses.filter((status) => status === 409)).toHaveLength(11)
-      expect(((await ask('GET', '/models/scorer/alias-history')).body as { total: number }).total).toBe(2)
-    })
+  it('let one of many concurrent moves from the same version win', async () => {
+    const { ask, promote } = await setUp()
+    await promote('1', 'production')
+    const responses = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => promote(String(2 + (n % 2)), 'production', { expected_version: '1' })),
+    )
+    const statuses = responses.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1)
+    expect(statuses.filter((status) => status === 409)).toHaveLength(11)
+    expect(((await ask('GET', '/models/scorer/alias-history')).body as { total: number }).total).toBe(2)
   })
 })
 

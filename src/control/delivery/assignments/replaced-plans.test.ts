@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { expect, it } from 'vitest'
-import { eachDatabase } from '../../../../test/databases.ts'
+import { describe, expect, it } from 'vitest'
+import { hasPostgres, openTestDatabase } from '../../../../test/databases.ts'
 import { assignmentBy, assignmentsOf, indexAssignments } from '../../../domain/assignment.ts'
 import type { Plan } from '../../../domain/delivery-plan.ts'
 import { createRandom } from '../../../domain/random-numbers.ts'
@@ -44,9 +44,9 @@ const allInForce = async (db: Database): Promise<Plan[]> => {
   ]
 }
 
-eachDatabase('plans that newer ones have replaced', (open) => {
+describe('plans that newer ones have replaced', () => {
   it('are not read, which changes no assignment, whatever is started, settled, and rolled back', async () => {
-    const db = await open()
+    const db = await openTestDatabase(hasPostgres() ? 'postgres' : 'embedded')
     await seedPlans(db, [null, '2.5.0'], { orgs: ORGS, members: [1, 4, 7, 10] })
     const random = createRandom(7)
     const below = (n: number): number => Math.floor(random() * n)

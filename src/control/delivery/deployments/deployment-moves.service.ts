@@ -66,7 +66,9 @@ export const createDeploymentMoves = (context: Context, { plans, approvals }: De
   }
 
   /** The deadline for reports in a phase that begins now. */
-  const renewedDeadline = (locked: StoredDeployment) => ({ deadlineAt: deadlineOfNextPhase(locked, now()) })
+  const renewedDeadline = (locked: StoredDeployment) => ({
+    deadlineAt: deadlineOfNextPhase(locked.phaseSeconds, now()),
+  })
 
   /** Activates this percentage of its targets, after `check`. */
   const activate = async (

@@ -23,6 +23,7 @@ export interface StoredDeployment {
   readonly reason: string | null
   readonly switchedAt: Date | null
   readonly deadlineAt: Date | null
+  /** Null without a deadline. */
   readonly phaseSeconds: number | null
   readonly startedRevision: number | null
   readonly createdAt: Date
@@ -51,7 +52,6 @@ export const deploymentsStore = {
         model_id: deployment.modelId,
         strategy: deployment.strategy,
         target_count: deployment.targetCount,
-        phase_seconds: deployment.phaseSeconds,
         created_at: deployment.createdAt,
         ...stateColumns(deployment),
       })
@@ -92,7 +92,8 @@ export const deploymentsStore = {
     const phase = sql`greatest(phase_seconds, ${MIN_PHASE_SECONDS}) * interval '1 second'`
     await sql`
       update deployments set deadline_at = ${now}::timestamptz + ${phase}
-      where status = 'started' and deadline_at > ${latestTrusted(now)} + ${phase}`.execute(db)
+      where status = 'started' and phase_seconds is not null
+        and deadline_at > ${latestTrusted(now)} + ${phase}`.execute(db)
   },
 
   /** Newest first. */
@@ -161,9 +162,14 @@ const stateColumns = (deployment: StoredDeployment) => ({
   reason: deployment.reason,
   switched_at: deployment.switchedAt,
   deadline_at: deployment.deadlineAt,
+  phase_seconds: deployment.phaseSeconds,
   started_revision: deployment.startedRevision,
   ended_at: deployment.endedAt,
 })
+
+/** For deployments that a process of an earlier release created, until the next change stores how long a phase lasts. */
+const secondsUntilFirstDeadline = ({ created_at, deadline_at }: Selectable<DeploymentRow>): number | null =>
+  deadline_at === null ? null : (deadline_at.getTime() - created_at.getTime()) / 1000
 
 const fromRow = (row: Selectable<DeploymentRow>): StoredDeployment => ({
   id: row.id,
@@ -180,7 +186,7 @@ const fromRow = (row: Selectable<DeploymentRow>): StoredDeployment => ({
   reason: row.reason,
   switchedAt: row.switched_at,
   deadlineAt: row.deadline_at,
-  phaseSeconds: row.phase_seconds,
+  phaseSeconds: row.phase_seconds ?? secondsUntilFirstDeadline(row),
   startedRevision: row.started_revision,
   createdAt: row.created_at,
   endedAt: row.ended_at,

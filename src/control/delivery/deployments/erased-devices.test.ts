@@ -1,13 +1,12 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { eachDatabase, hasPostgres } from '../../../../test/databases.ts'
+import { eachDatabase } from '../../../../test/databases.ts'
 import { createModel } from '../../../../test/fleet-of-models.ts'
 import { startWorld, type TestDevice } from '../../../../test/world.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { deviceId, MODEL, seedPlans } from '../assignments/plans.fixture.ts'
 import { leaveDeployments } from '../ownership.store.ts'
 
-const databases = (['embedded', 'postgres'] as const).filter((kind) => kind === 'embedded' || hasPostgres())
 const DEPLOYMENT = 'e0000000-0000-4000-8000-000000000001'
 
 interface Deployment {
@@ -17,8 +16,8 @@ interface Deployment {
   readonly target_count: number
 }
 
-const start = async (database: 'embedded' | 'postgres', size: number) => {
-  const world = await startWorld({ database })
+const start = async (size: number) => {
+  const world = await startWorld()
   const operator = await world.register('operator')
   const fleet: TestDevice[] = []
   for (let n = 0; n < size; n++) fleet.push(await world.register(`d${n}`))
@@ -56,9 +55,9 @@ const start = async (database: 'embedded' | 'postgres', size: number) => {
   }
 }
 
-describe.each(databases)('when a device is erased (%s)', (database) => {
+describe('when a device is erased', () => {
   it('a deployment activates another in its place, which has the whole time of a phase', async () => {
-    const { world, fleet, given, report, erase, deploy, show, call } = await start(database, 3)
+    const { world, fleet, given, report, erase, deploy, show, call } = await start(3)
     const { deployment_id: id } = await deploy({ rollout_percentage: 10, deadline_minutes: 30 })
     const activated = async () => {
       const found = await Promise.all(fleet.map(async (device) => (await given(device)).includes(id)))
@@ -84,7 +83,7 @@ describe.each(databases)('when a device is erased (%s)', (database) => {
   })
 
   it('a deployment activates no other where its percentage covers one less', async () => {
-    const { fleet, given, erase, deploy, show } = await start(database, 4)
+    const { fleet, given, erase, deploy, show } = await start(4)
     const { deployment_id: id } = await deploy({ rollout_percentage: 50 })
     const found = await Promise.all(fleet.map(async (device) => (await given(device)).includes(id)))
     const [one, two] = fleet.filter((_, n) => found[n])
@@ -97,14 +96,14 @@ describe.each(databases)('when a device is erased (%s)', (database) => {
   })
 
   it('a deployment that has no device left fails at once', async () => {
-    const { fleet, erase, deploy, show } = await start(database, 1)
+    const { fleet, erase, deploy, show } = await start(1)
     const { deployment_id: id } = await deploy({})
     await erase(fleet[0]!)
     expect(await show(id)).toMatchObject({ status: 'failed', reason: 'All of its devices were erased.' })
   })
 
   it('a rollout at 100% that waited for it alone is completed', async () => {
-    const { world, fleet, report, erase, call } = await start(database, 3)
+    const { world, fleet, report, erase, call } = await start(3)
     const devices = fleet.map(({ deviceId: name }) => name)
     const group = (await call('POST', '/device-groups', { org_id: 'o', name: 'g' })) as { id: string }
     await call('POST', `/device-groups/${group.id}/devices`, { device_ids: devices })

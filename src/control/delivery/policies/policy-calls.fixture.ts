@@ -19,10 +19,10 @@ export interface Decision {
 }
 
 /** Starts a fleet that runs version 1 of a model with a policy. */
-export const start = async (policy: object, database: 'embedded' | 'postgres' = 'embedded') => {
-  const world = await startWorld({ database })
+export const start = async (policy: object, database?: 'embedded' | 'postgres') => {
+  const world = await startWorld({ ...(database && { database }) })
   // Enough devices for both the canary and the current version, whatever the canary's id is.
-  const fleet = await Promise.all(Array.from({ length: 40 }, (_, n) => world.register(`d${n}`)))
+  const fleet = await Promise.all(Array.from({ length: 30 }, (_, n) => world.register(`d${n}`)))
   const { key } = fleet[0]!
   const post = (path: string, body: unknown) => world.request('POST', `/api/v1${path}`, { key, body })
   const modelId = ((await post('/models', { name: 'm' })).body as { id: string }).id

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
+import { hasPostgres } from '../../../../test/databases.ts'
 import { createModel, uploadVersion } from '../../../../test/fleet-of-models.ts'
 import {
   applyAction,
@@ -330,7 +331,10 @@ describe('a rollout that runs', () => {
   })
 
   it('survives a restart of the service', async () => {
-    const { world, key, fleet } = await startFleet(1, ['2.0.0'], { durable: true })
+    const { world, key, fleet } = await startFleet(1, ['2.0.0'], {
+      durable: true,
+      database: hasPostgres() ? 'postgres' : 'embedded',
+    })
     const rollout = await created(world, key, { rollout_percentage: 100 })
     await world.restart()
     expect(await runs(world, fleet[0]!)).toEqual(['2.0.0'])

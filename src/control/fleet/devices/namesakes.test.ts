@@ -5,8 +5,8 @@ import { openFederation } from '../../federations/federation.fixture.ts'
 const weights = (...values: number[]) => new Uint8Array(Float32Array.from(values).buffer)
 
 /** Two organizations, each with a device `phone`. */
-const openTwins = async (database: 'embedded' | 'postgres' = 'embedded') => {
-  const federation = await openFederation({ database })
+const openTwins = async () => {
+  const federation = await openFederation()
   const { world, send, keyOf } = federation
   const twin = async (org: string) => {
     const key = await keyOf(org)
@@ -21,9 +21,9 @@ const AMBIGUOUS =
   "Several organizations have a device 'phone'. Choose one with the query parameter org_id " +
   "('default' also stands for devices without an organization), or use a key of that organization."
 
-describe.each(['embedded', 'postgres'] as const)('a device_id that two organizations use, on %s', (database) => {
+describe('a device_id that two organizations use', () => {
   it('is unique only within its organization', async () => {
-    const { send, acme, beta } = await openTwins(database)
+    const { send, acme, beta } = await openTwins()
     for (const { key } of [acme, beta]) {
       expect(await send(key, 'POST', '/devices/register', { device_id: 'phone' })).toMatchObject({ status: 409 })
     }
@@ -33,7 +33,7 @@ describe.each(['embedded', 'postgres'] as const)('a device_id that two organizat
   })
 
   it('stands for the sending device in heartbeats, even in those that share a statement', async () => {
-    const { world, send, admin, acme, beta } = await openTwins(database)
+    const { world, send, admin, acme, beta } = await openTwins()
     await world.advance(60)
     const beats = await Promise.all(
       [acme, beta].map(({ own }, metric) => send(own, 'PUT', '/devices/phone/heartbeat', { metrics: { metric } })),

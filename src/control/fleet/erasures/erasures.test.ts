@@ -9,8 +9,8 @@ const DATABASES = ['embedded', ...(hasPostgres() ? ['postgres' as const] : [])] 
 const weights = new Uint8Array(Float32Array.of(1, 2, 3).buffer)
 type Body = Readonly<Record<string, unknown>>
 
-const setUp = async (database: 'embedded' | 'postgres', enrollment: 'open' | 'token' = 'token') => {
-  const world = await startWorld({ database, config: { enrollment } })
+const setUp = async (enrollment: 'open' | 'token' = 'token', database?: 'embedded' | 'postgres') => {
+  const world = await startWorld({ ...(database && { database }), config: { enrollment } })
   const root = enrollment === 'token' ? world.service.firstAdminKey! : (await world.register('operator')).key
   const ask = apiOf<Body>(world, root)
   const must = async (method: string, path: string, body?: unknown, key = root) => {
@@ -24,8 +24,8 @@ const setUp = async (database: 'embedded' | 'postgres', enrollment: 'open' | 'to
   return { world, ask, must, register, erase, root }
 }
 
-it.each(DATABASES)('a device is exported, and erased in the middle of a round and a rollout (%s)', async (database) => {
-  const { world, ask, must, register, erase } = await setUp(database)
+it('a device is exported, and erased in the middle of a round and a rollout', async () => {
+  const { world, ask, must, register, erase } = await setUp()
   const [phone, other] = [await register('phone'), await register('other')]
   const group = await must('POST', '/device-groups', { org_id: 'default', name: 'lab' })
   await must('POST', `/device-groups/${group.id}/devices`, { device_ids: ['phone', 'other'] })
@@ -87,7 +87,7 @@ it.each(DATABASES)('a device is exported, and erased in the middle of a round an
 })
 
 it('the round of an erased device cannot be replayed, which does not mean that its bytes have changed', async () => {
-  const { must, register, erase, ask, world } = await setUp('embedded')
+  const { must, register, erase, ask, world } = await setUp()
   const devices = [await register('phone'), await register('other')]
   const round = await must('POST', '/training/rounds/start', { target_devices: 2, min_devices: 2, org_id: 'default' })
   for (const { api_key: key } of devices)
@@ -108,7 +108,7 @@ it('the round of an erased device cannot be replayed, which does not mean that i
 })
 
 it('the reason why a round failed no longer names an erased device', async () => {
-  const { must, register, erase, world } = await setUp('embedded')
+  const { must, register, erase, world } = await setUp()
   const devices = [await register('phone'), await register('phone 2')]
   const round = await must('POST', '/training/rounds/start', { target_devices: 2, min_devices: 2, org_id: 'default' })
   for (const [at, { api_key: key }] of devices.entries()) {
@@ -125,7 +125,7 @@ it('the reason why a round failed no longer names an erased device', async () =>
 })
 
 it('no record contains what an erased device wrote about its failures', async () => {
-  const { world, must, register, erase } = await setUp('embedded')
+  const { world, must, register, erase } = await setUp()
   const text = 'ZEBRA of Jane Doe'
   const devices = [await register('phone'), await register('second'), await register('third')]
   const report = (name: string, key: string, plan: unknown) =>
@@ -189,7 +189,7 @@ it('no record contains what an erased device wrote about its failures', async ()
 })
 
 it.runIf(hasPostgres())('an erasure waits for a rollout whose reason is being written', async () => {
-  const { world, must, register, erase } = await setUp('postgres')
+  const { world, must, register, erase } = await setUp()
   const { api_key: key } = await register('phone')
   await must('POST', '/models', { name: 'm', framework: 'pytorch', org_id: 'default' })
   await must('POST', '/models/m/versions/upload', formOf(weights, { version: '1' }))
@@ -240,7 +240,7 @@ it("the reason why a federation's round failed still names another organization'
 })
 
 it.each(DATABASES)('of many concurrent erasures, amid heartbeats, one succeeds (%s)', async (database) => {
-  const { register, ask, erase, must } = await setUp(database)
+  const { register, ask, erase, must } = await setUp('token', database)
   const { api_key } = await register('phone')
   await register('other')
   await must('POST', '/training/rounds/start', { target_devices: 1, min_devices: 1, org_id: 'default' })
@@ -256,7 +256,7 @@ it.each(DATABASES)('of many concurrent erasures, amid heartbeats, one succeeds (
 })
 
 it('an erased device cannot enroll again on its own, but can with a key', async () => {
-  const { world, erase, root } = await setUp('embedded', 'open')
+  const { world, erase, root } = await setUp('open')
   const register = (key?: string) =>
     world.request('POST', '/api/v1/devices/register', { key, body: { device_id: 'phone' } })
   expect((await register()).status).toBe(201)
@@ -266,7 +266,7 @@ it('an erased device cannot enroll again on its own, but can with a key', async 
 })
 
 it('another organization neither exports nor erases a device, nor reads the receipt', async () => {
-  const { must, ask, register, erase } = await setUp('embedded')
+  const { must, ask, register, erase } = await setUp()
   await register('phone')
   await must('POST', '/orgs', { name: 'beta' })
   const { api_key } = await must('POST', '/keys', { name: 'b', org_id: 'beta', scopes: ['admin', 'devices:write'] })
@@ -278,39 +278,36 @@ it('another organization neither exports nor erases a device, nor reads the rece
   expect((await ask('GET', '/device-erasures', undefined, beta)).body).toMatchObject({ total: 0 })
 })
 
-it.each(DATABASES)(
-  'requests for a device that is erased at the same time never fail with a server error (%s)',
-  async (database) => {
-    const { ask, must, register, erase } = await setUp(database)
-    await must('POST', '/models', { name: 'm', org_id: 'default' })
-    await must('POST', '/models/m/versions/upload', formOf(weights))
-    const { id: group } = await must('POST', '/device-groups', { org_id: 'default', name: 'lab' })
-    const failed: unknown[] = []
-    for (let n = 0; n < 24; n++) {
-      const name = `device-${n}`
-      const { api_key } = await register(name)
-      const { id: round } = await must('POST', '/training/rounds/start', { target_devices: 2, min_devices: 1 })
-      const heartbeat = () => ask('PUT', `/devices/${name}/heartbeat`, { metrics: { battery_level: n } }, api_key)
-      const path = `/training/rounds/${round}`
-      const aim = { model_name: 'm', model_version: '1', devices: [name], rollout_percentage: 100 }
-      const requests = [
-        async () => {
-          await heartbeat()
-          return ask('POST', `${path}/updates`, formOf(weights, { num_samples: 1 }), api_key)
-        },
-        heartbeat,
-        () => erase(name),
-        () => ask('POST', '/devices/register', { device_id: name, org_id: 'default' }),
-        () => ask('POST', `/device-groups/${group}/devices`, { device_ids: [name] }),
-        () => ask('GET', `/devices/${name}/assignments`, undefined, api_key),
-        () => ask('POST', '/deploy/execute', aim),
-      ]
-      // A different order each time: the erasure comes before, between, and after all others.
-      const turn = n % requests.length
-      const responses = await Promise.all([...requests.slice(turn), ...requests.slice(0, turn)].map((send) => send()))
-      failed.push(...responses.filter(({ status }) => status >= 500))
-      await ask('POST', `${path}/cancel`)
-    }
-    expect(failed).toEqual([])
-  },
-)
+it('requests for a device that is erased at the same time never fail with a server error', async () => {
+  const { ask, must, register, erase } = await setUp()
+  await must('POST', '/models', { name: 'm', org_id: 'default' })
+  await must('POST', '/models/m/versions/upload', formOf(weights))
+  const { id: group } = await must('POST', '/device-groups', { org_id: 'default', name: 'lab' })
+  const failed: unknown[] = []
+  for (let n = 0; n < 14; n++) {
+    const name = `device-${n}`
+    const { api_key } = await register(name)
+    const { id: round } = await must('POST', '/training/rounds/start', { target_devices: 2, min_devices: 1 })
+    const heartbeat = () => ask('PUT', `/devices/${name}/heartbeat`, { metrics: { battery_level: n } }, api_key)
+    const path = `/training/rounds/${round}`
+    const aim = { model_name: 'm', model_version: '1', devices: [name], rollout_percentage: 100 }
+    const requests = [
+      async () => {
+        await heartbeat()
+        return ask('POST', `${path}/updates`, formOf(weights, { num_samples: 1 }), api_key)
+      },
+      heartbeat,
+      () => erase(name),
+      () => ask('POST', '/devices/register', { device_id: name, org_id: 'default' }),
+      () => ask('POST', `/device-groups/${group}/devices`, { device_ids: [name] }),
+      () => ask('GET', `/devices/${name}/assignments`, undefined, api_key),
+      () => ask('POST', '/deploy/execute', aim),
+    ]
+    // A different order each time: the erasure comes before, between, and after all others.
+    const turn = n % requests.length
+    const responses = await Promise.all([...requests.slice(turn), ...requests.slice(0, turn)].map((send) => send()))
+    failed.push(...responses.filter(({ status }) => status >= 500))
+    await ask('POST', `${path}/cancel`)
+  }
+  expect(failed).toEqual([])
+})

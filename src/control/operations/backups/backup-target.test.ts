@@ -9,7 +9,7 @@ import { emptyFolder, freshDataDir } from '../../../../test/databases.ts'
 import { runService, until } from '../../../../test/e2e/service-process.ts'
 import { startWorld } from '../../../../test/world.ts'
 import { readConfig } from '../../../config.ts'
-import { openBackupTarget, prepareTarget } from './backup-target.ts'
+import { openBackupTarget, prepareTarget, sharesDiskWith } from './backup-target.ts'
 import { latestBackup, listBackups, pruneBackups, readManifest, writeManifest } from './manifest.ts'
 
 it.runIf(process.platform === 'linux')(
@@ -63,7 +63,7 @@ it('scheduled backups to such a folder are listed as failed, with the reason', a
 })
 
 it('a target elsewhere in the data folder is accepted, and no backup contains another', async () => {
-  const world = await startWorld({ durable: true })
+  const world = await startWorld()
   const { key } = await world.register('d')
   const target = join(world.dataDir, 'backups')
   for (let n = 1; n <= 2; n++) {
@@ -80,33 +80,33 @@ it('a target elsewhere in the data folder is accepted, and no backup contains an
   expect([keys.map(({ path }) => path).filter((path) => path.includes('backups')), files]).toEqual([[], []])
 })
 
-it('backups in the data folder or in the folder of stored files are warned of when the service starts', async () => {
-  const [dataDir, storage] = [await freshDataDir(), await emptyFolder()]
-  for (const folder of [dataDir, storage]) {
-    const service = await runService(dataDir, {
-      SERVICE_BACKUP_URL: join(folder, 'backups'),
-      SERVICE_STORAGE_URL: `file://${storage}`,
-    })
-    await expect.poll(service.output).toContain(`backups in the service's folder ${folder} are lost together with it`)
-    await service.kill()
-  }
-})
-
-it('what a killed backup left behind is deleted when the service starts', async () => {
+it('backups in the data folder are warned of when the service starts, and what a killed one left there is deleted', async () => {
   const dataDir = await freshDataDir()
   const left = join(dataDir, '.backup-7d0b9c1e-5f6a-4b2c-8d3e-1a2b3c4d5e6f')
   await mkdir(left)
   await writeFile(join(left, 'database.dump'), '')
   await mkdir(join(dataDir, '.backup-2026'))
-  await runService(dataDir)
+  const service = await runService(dataDir, { SERVICE_BACKUP_URL: join(dataDir, 'backups') })
+  await expect.poll(service.output).toContain(`backups in the service's folder ${dataDir} are lost together with it`)
   expect((await readdir(dataDir)).filter((name) => name.startsWith('.backup-'))).toEqual(['.backup-2026'])
+})
+
+it('backups in the folder of stored files are lost together with it, those next to it are not', async () => {
+  const [dataDir, path] = [await emptyFolder(), await emptyFolder()]
+  const folders = { dataDir, storage: { ...readConfig({}).storage, path } }
+  const targetIn = async (folder: string) => {
+    await mkdir(join(folder, 'backups'))
+    return openBackupTarget(join(folder, 'backups'))
+  }
+  expect(await sharesDiskWith(await targetIn(path), folders)).toBe(path)
+  expect(await sharesDiskWith(await targetIn(await emptyFolder()), folders)).toBeNull()
 })
 
 const YEARS = 40 * 365 * 24 * 3600
 
 it('a backup made while the clock was ahead hides and outlives no later one', async () => {
   const backupUrl = join(await emptyFolder(), 'backups')
-  const world = await startWorld({ durable: true, config: { backupUrl, backupHours: 24, backupKeep: 2 } })
+  const world = await startWorld({ config: { backupUrl, backupHours: 24, backupKeep: 2 } })
   const years = async () => (await listBackups(openBackupTarget(backupUrl))).map((name) => name.slice(0, 4))
   await world.advance(1)
   await world.advance(YEARS)
@@ -147,7 +147,7 @@ it('an object store that is away or has no such bucket is named as the target', 
 
 it('a damaged manifest of an old backup does not fail new ones, and rotates out like any other', async () => {
   const backupUrl = join(await emptyFolder(), 'backups')
-  const world = await startWorld({ durable: true, config: { backupUrl, backupHours: 24, backupKeep: 2 } })
+  const world = await startWorld({ config: { backupUrl, backupHours: 24, backupKeep: 2 } })
   const { key } = await world.register('d')
   const names = async () => (await readdir(join(backupUrl, 'backups'))).sort()
   await world.advance(1)

@@ -42,14 +42,24 @@ const ended = async (world: World, key: string, id: string): Promise<BackupBody>
   }
 }
 
-const restoreTo = (dataDir: string, target: string, backup?: string) =>
-  runProgramHere(restore, dataDir, { target, ...(backup !== undefined && { backup }) })
+/** Uploads a version of the model `net`; returns the hash of its file. */
+const uploadFile = async (world: World, key: string, content = 0): Promise<string> => {
+  await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
+  const body = formOf(new Uint8Array(1024).fill(content))
+  const uploaded = await world.request('POST', '/api/v1/models/net/versions/upload', { key, body })
+  expect(uploaded.status).toBe(201)
+  return (uploaded.body as { model_hash: string }).model_hash.replace('sha256:', '')
+}
+
+const restoreTo = (dataDir: string, target: string, backup?: string, databaseUrl: string | null = null) =>
+  runProgramHere(restore, dataDir, { target, ...(backup !== undefined && { backup }) }, { databaseUrl })
 
 /** Opens the service on a restored folder; returns a function that calls its API. */
-const openRestored = async (dataDir: string) => {
+const openRestored = async (dataDir: string, databaseUrl: string | null = null) => {
   const config = {
     ...readConfig({ SERVICE_LOG_LEVEL: 'error', SERVICE_ENROLLMENT: 'token', SERVICE_RATE_LIMIT_PER_MINUTE: '100000' }),
     dataDir,
+    databaseUrl,
     port: 0,
   }
   const service = await createControlPlane(config)
@@ -62,8 +72,11 @@ const openRestored = async (dataDir: string) => {
 const PAUSE_MS = 150
 
 /** Makes a backup after devices register and versions are uploaded, or (`isBusy`) meanwhile; then restores and opens it. */
-const backUpAndOpen = async (target: string, { isBusy }: { readonly isBusy: boolean }): Promise<void> => {
-  const world = await startWorld({ durable: true, config: { enrollment: 'token' } })
+const backUpAndOpen = async (
+  target: string,
+  { isBusy, database }: { readonly isBusy: boolean; readonly database: 'embedded' | 'postgres' },
+): Promise<void> => {
+  const world = await startWorld({ durable: true, database, config: { enrollment: 'token' } })
   const key = world.service.firstAdminKey!
   const { body: model } = await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
   const { id } = model as { id: string }
@@ -95,16 +108,20 @@ const backUpAndOpen = async (target: string, { isBusy }: { readonly isBusy: bool
   if (!isBusy) await Promise.all(load)
   const [devicesBefore, uploadsBefore] = [[...acknowledged], [...uploaded]]
   const first = await backUp(world, key, { target, verify: isBusy })
-  expect(first).toMatchObject({ status: 'completed', reason: null, database: 'embedded', unreadable_files: 0 })
-  const second = await backUp(world, key, { target })
-  expect(second.copied_files).toBeLessThan(first.copied_files as number)
+  const kind = database === 'embedded' ? 'embedded' : 'dump'
+  expect(first).toMatchObject({ status: 'completed', reason: null, database: kind, unreadable_files: 0 })
+  if (!isBusy) {
+    const second = await backUp(world, key, { target })
+    expect(second.copied_files).toBeLessThan(first.copied_files as number)
+  }
   working = false
   await Promise.all(load)
 
   const dataDir = join(await emptyFolder(), 'data')
-  await restoreTo(dataDir, target, first.name)
+  const databaseUrl = database === 'embedded' ? null : await freshPostgresUrl('template1')
+  await restoreTo(dataDir, target, first.name, databaseUrl)
   expect((await stat(join(dataDir, 'secrets.key'))).mode & 0o777).toBe(0o600)
-  const get = await openRestored(dataDir)
+  const get = await openRestored(dataDir, databaseUrl)
   for (const name of devicesBefore) expect((await get(`/devices/${name}`, key)).statusCode).toBe(200)
   const versions = (await get(`/models/${id}`, key)).json().versions as { model_hash: string; version: number }[]
   expect(versions.map(({ model_hash }) => model_hash)).toEqual(expect.arrayContaining(uploadsBefore))
@@ -114,13 +131,20 @@ const backUpAndOpen = async (target: string, { isBusy }: { readonly isBusy: bool
 }
 
 it('a backup under load has every write that was acknowledged before it, and can be restored and opened', async () => {
-  await backUpAndOpen(join(await emptyFolder(), 'backups'), { isBusy: true })
+  await backUpAndOpen(join(await emptyFolder(), 'backups'), { isBusy: true, database: 'embedded' })
 })
 
-it.skipIf(noSwift() !== null)('a backup in an object store has every write too, and opens', async () => {
-  const { endpoint } = await startSwift()
-  await backUpAndOpen(`s3://weights/backups?endpoint=${endpoint}&region=us-east-1`, { isBusy: false })
-})
+const hasDump = hasPostgres() && spawnSync('pg_dump', ['--version']).status === 0
+
+// An embedded database would be a thousand small objects.
+it.skipIf(!hasDump || noSwift() !== null)(
+  'a backup of a PostgreSQL server in an object store has every write too, and opens',
+  async () => {
+    const { endpoint } = await startSwift()
+    const target = `s3://weights/backups?endpoint=${endpoint}&region=us-east-1`
+    await backUpAndOpen(target, { isBusy: false, database: 'postgres' })
+  },
+)
 
 it('only keys without an organization make and see backups', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
@@ -158,8 +182,9 @@ it('only keys without an organization make and see backups', async () => {
 
 it('makes scheduled backups, keeps the configured number, and reports the age of the last', async () => {
   const backupUrl = join(await emptyFolder(), 'backups')
-  const world = await startWorld({ durable: true, config: { backupUrl, backupHours: 24, backupKeep: 2 } })
+  const world = await startWorld({ config: { backupUrl, backupHours: 24, backupKeep: 2 } })
   const { key } = await world.register('d')
+  await uploadFile(world, key)
   const names = async () => (await readdir(join(backupUrl, 'backups'))).sort()
   for (let day = 0; day < 3; day++) {
     await world.advance(day === 0 ? 1 : 24 * 3600)
@@ -179,13 +204,13 @@ it('makes scheduled backups, keeps the configured number, and reports the age of
   ).toEqual(Array(3).fill(['completed', true]))
   for (const name of await names()) {
     const restored = await restoreTo(join(await emptyFolder(), 'data'), backupUrl, name.replace('.json', ''))
-    expect(restored.data).toMatchObject({ restored_files: expect.any(Number) })
+    expect(restored.data).toMatchObject({ restored_files: 1 })
   }
 })
 
 /** Runs a program of the service, and kills it as soon as `condition` is met. */
 const killed = async (argv: readonly string[], dataDir: string, condition: () => Promise<boolean>): Promise<void> => {
-  const child = spawn(process.execPath, [await builtFile('main.js'), ...argv], {
+  const child = spawn(process.execPath, ['--liftoff-only', await builtFile('main.js'), ...argv], {
     env: { PATH: process.env.PATH, SERVICE_DATA_DIR: dataDir, SERVICE_LOG_LEVEL: 'error' },
     stdio: 'ignore',
   })
@@ -208,7 +233,7 @@ it('kill -9 leaves no complete backup, and no restored folder that can start; bo
   const none = `There is no complete backup in ${target}.`
   expect((await runProgramHere(listInTarget, dataDir, { target })).words).toBe(none)
   await expect(restoreTo(await emptyFolder(), target)).rejects.toThrow(none)
-  expect(await runBuilt(['backup', target, '--data-dir', dataDir, '--verify'])).toMatchObject({ exitCode: 0 })
+  expect((await runProgramHere(backup, dataDir, { target })).words).toMatch(/ is complete: /)
   expect((await readdir(dataDir)).filter((name) => name.startsWith('.backup-'))).toEqual([])
 
   const restored = join(await emptyFolder(), 'data')
@@ -217,7 +242,10 @@ it('kill -9 leaves no complete backup, and no restored folder that can start; bo
   await expect(createControlPlane(config)).rejects.toThrow(
     `A restore to ${restored} did not finish. Run svc restore again.`,
   )
-  expect(await runBuilt(['restore', target, '--data-dir', restored])).toMatchObject({ exitCode: 0 })
+  expect(await runBuilt(['restore', target, '--data-dir', restored])).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringMatching(new RegExp(`Start the service with: svc up --data-dir ${restored}\n$`)),
+  })
   await expect(restoreTo(restored, target)).rejects.toThrow(
     `The data folder ${restored} is not empty (blobs, database).`,
   )
@@ -226,16 +254,10 @@ it('kill -9 leaves no complete backup, and no restored folder that can start; bo
 })
 
 it('one changed byte of a backup is found by its verification, and prevents its restore', async () => {
-  const world = await startWorld({ durable: true })
+  const world = await startWorld()
   const { key } = await world.register('d')
   const target = join(await emptyFolder(), 'backups')
-  const { body } = await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
-  const form = formOf(new Uint8Array(1024))
-  const uploaded = await world.request('POST', `/api/v1/models/${(body as { id: string }).id}/versions/upload`, {
-    key,
-    body: form,
-  })
-  const sha256 = (uploaded.body as { model_hash: string }).model_hash.replace('sha256:', '')
+  const sha256 = await uploadFile(world, key)
   expect(await backUp(world, key, { target, verify: true })).toMatchObject({ status: 'completed' })
   const path = `files/${sha256.slice(0, 2)}/${sha256}`
   const file = await open(join(target, path), 'r+')
@@ -253,20 +275,11 @@ it('one changed byte of a backup is found by its verification, and prevents its 
   // The next backup copies the file that the verification removed.
   await world.advance(1)
   expect(await backUp(world, key, { target, verify: true })).toMatchObject({ status: 'completed' })
-
-  const opened = openBackupTarget(target)
-  const { database } = await readManifest(opened, await latestBackup(opened))
-  const stored = join(target, filePath(database.files[0]!.sha256))
-  await rename(stored, `${stored}.away`)
-  const restored = join(await emptyFolder(), 'data')
-  await expect(restoreTo(restored, target)).rejects.toThrow('The backup is damaged: ')
-  await rename(`${stored}.away`, stored)
-  // With the file that the first restore has written.
-  expect((await restoreTo(restored, target)).data).toMatchObject({ restored_files: 1 })
+  expect((await restoreTo(join(await emptyFolder(), 'data'), target)).data).toMatchObject({ restored_files: 1 })
 })
 
 it('a file that is still arriving does not count as missing from the backup; the file of a version does', async () => {
-  const world = await startWorld({ database: 'embedded' })
+  const world = await startWorld()
   const { key } = await world.register('d')
   const target = join(await emptyFolder(), 'backups')
   // The state between an upload's record and its bytes, which lasts for an hour if the upload is killed there.
@@ -275,10 +288,7 @@ it('a file that is still arriving does not count as missing from the backup; the
     world.database!.sql,
   )
   expect(await backUp(world, key, { target, verify: true })).toMatchObject({ status: 'completed', unreadable_files: 0 })
-  const { body } = await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
-  const path = `/api/v1/models/${(body as { id: string }).id}/versions/upload`
-  const uploaded = await world.request('POST', path, { key, body: formOf(new Uint8Array(1024)) })
-  const sha256 = (uploaded.body as { model_hash: string }).model_hash.replace('sha256:', '')
+  const sha256 = await uploadFile(world, key)
   await rm(join(world.dataDir, 'blobs', 'sha256', sha256.slice(0, 2), sha256))
   await world.advance(1)
   expect(await backUp(world, key, { target, verify: true })).toMatchObject({
@@ -290,18 +300,27 @@ it('a file that is still arriving does not count as missing from the backup; the
   expect(damaged.body).toMatchObject({ files: [{ sha256, damage: 'It is missing.' }] })
 })
 
-it('an offline backup says that it was verified, and that a damaged file is not in it', async () => {
+it('an offline backup says that it was verified, and which file is not in it; it needs each file of its database', async () => {
   const world = await startWorld({ durable: true })
   const { key } = await world.register('d')
   const target = join(await emptyFolder(), 'backups')
-  await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
-  const form = formOf(new Uint8Array(1024))
-  expect((await world.request('POST', '/api/v1/models/net/versions/upload', { key, body: form })).status).toBe(201)
+  await uploadFile(world, key)
+  const damaged = await uploadFile(world, key, 1)
   await world.service.close()
-  await rm(join(world.dataDir, 'blobs', 'sha256'), { recursive: true })
+  await rm(join(world.dataDir, 'blobs', 'sha256', damaged.slice(0, 2), damaged))
   const { words, progress } = await runProgramHere(backup, world.dataDir, { target, verify: true })
   expect(words).toMatch(/^Backup .* is complete: .* It was restored to a scratch folder and compared\.$/)
   expect(progress).toContain('1 stored file is damaged and not included: svc doctor')
+
+  const opened = openBackupTarget(target)
+  const { database } = await readManifest(opened, await latestBackup(opened))
+  const stored = join(target, filePath(database.files[0]!.sha256))
+  await rename(stored, `${stored}.away`)
+  const restored = join(await emptyFolder(), 'data')
+  await expect(restoreTo(restored, target)).rejects.toThrow('The backup is damaged: ')
+  await rename(`${stored}.away`, stored)
+  // With the file that the first restore has written.
+  expect((await restoreTo(restored, target)).data).toMatchObject({ restored_files: 1, unreadable_files: 1 })
 })
 
 const mountFull = async (): Promise<string | null> => {
@@ -337,7 +356,6 @@ it.skipIf(!hasPostgres())('a backup of a PostgreSQL server has the dump if pg_du
   const world = await startWorld({ durable: true, database: 'postgres' })
   const { key } = await world.register('d')
   const target = join(await emptyFolder(), 'backups')
-  const hasDump = spawnSync('pg_dump', ['--version']).status === 0
   const made = await backUp(world, key, { target, verify: true })
   expect(made).toMatchObject({ status: 'completed', database: hasDump ? 'dump' : 'none' })
   vi.stubEnv('PATH', '')

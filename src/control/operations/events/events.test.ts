@@ -312,7 +312,7 @@ describe('the event stream', () => {
   })
 
   it('ends when the service stops', async () => {
-    const world = await startWorld({ durable: true })
+    const world = await startWorld({ durable: true, database: hasPostgres() ? 'postgres' : 'embedded' })
     const { key } = await world.register('a')
     const stream = await openStream(world.baseUrl, { key })
     expect((await stream.next())?.event).toBe('ready')

@@ -134,18 +134,13 @@ export const createIntegrations = (
       const secret =
         type === 'webhook' && given.secret === undefined ? `whsec_${randomBytes(24).toString('base64')}` : null
       const orgId = homeOf(caller)
-      const taken = await integrationsStore.names(database.sql, orgId)
-      if (taken.size >= MAX_INTEGRATIONS) {
-        throw conflict(`There are ${MAX_INTEGRATIONS} integrations, which is the maximum. Delete one first.`)
-      }
       const id = newId()
       const config = JSON.stringify(secret === null ? given : { ...given, secret })
-      const stored: StoredIntegration = {
+      const unnamed: Omit<StoredIntegration, 'name'> = {
         id,
         orgId,
         kind,
         type,
-        name: requested.name ?? freeName(type, taken),
         endpoint,
         format,
         config: await secrets.seal(config, id),
@@ -161,9 +156,15 @@ export const createIntegrations = (
         deliveredAt: null,
         createdAt: now(),
       }
-      await database.transaction(async (tx) => {
-        await integrationsStore.insert(tx, stored)
-        auditNote({ ...stored, kind: 'integration', after: auditedOf(stored) })
+      const stored = await database.transaction(async (tx) => {
+        const taken = await integrationsStore.lockNames(tx, orgId)
+        if (taken.size >= MAX_INTEGRATIONS) {
+          throw conflict(`There are ${MAX_INTEGRATIONS} integrations, which is the maximum. Delete one first.`)
+        }
+        const named = { ...unnamed, name: requested.name ?? freeName(type, taken) }
+        await integrationsStore.insert(tx, named)
+        auditNote({ ...named, kind: 'integration', after: auditedOf(named) })
+        return named
       })
       return { integration: await view(stored), secret }
     },

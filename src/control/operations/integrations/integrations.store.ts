@@ -80,10 +80,11 @@ export const integrationsStore = {
     return rows.map(fromRow)
   },
 
-  /** The names of the organization's integrations (null: of those without one). */
-  async names(db: Executor, orgId: string | null): Promise<Set<string>> {
+  /** The names of the organization's integrations (null: of those without one). Until the transaction ends, none is added. */
+  async lockNames(tx: Executor, orgId: string | null): Promise<Set<string>> {
+    await sql`lock table integrations in share row exclusive mode`.execute(tx)
     const { rows } = await sql<{ name: string }>`
-      select name from integrations where org_id is not distinct from ${orgId}`.execute(db)
+      select name from integrations where org_id is not distinct from ${orgId}`.execute(tx)
     return new Set(rows.map(({ name }) => name))
   },
 

@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram'
 import type { AddressInfo } from 'node:net'
 import { sql } from 'kysely'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { freshDataDir, hasPostgres } from '../../../../test/databases.ts'
+import { emptyFolder, freshPostgresUrl, hasPostgres } from '../../../../test/databases.ts'
 import { runService, until } from '../../../../test/e2e/service-process.ts'
 import { startWorld, type World } from '../../../../test/world.ts'
 import { createSecrets } from '../../../platform/secrets.ts'
@@ -42,7 +42,7 @@ const start = async (database: 'embedded' | 'postgres' = 'embedded') => {
 }
 
 it('a delivery that a shutdown interrupts is not a failure of the receiver, and is made by the next process', async () => {
-  const world = await startWorld({ durable: true })
+  const world = await startWorld({ durable: true, database: hasPostgres() ? 'postgres' : 'embedded' })
   const { key } = await world.register('d')
   const call = async (method: string, path: string, body?: object) =>
     (await world.request(method, path, { key, ...(body && { body }) })).body as Integration
@@ -502,7 +502,8 @@ it('metrics go to StatsD and to OTLP, of the own organization only', async () =>
 })
 
 it('what an OTLP receiver rejects of an accepted request is logged once for each cause, and not sent again', async () => {
-  const service = await runService(await freshDataDir())
+  const settings = hasPostgres() ? { SERVICE_DATABASE_URL: await freshPostgresUrl() } : {}
+  const service = await runService(await emptyFolder(), settings)
   const ask = async (path: string, body?: object, key?: string) => {
     const headers = { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) }
     const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
@@ -551,6 +552,7 @@ it('the names of an organization’s integrations are unique, also those that no
   const body = { type: 'webhook', endpoint: 'http://127.0.0.1:9' }
   const named = async (name?: string) => ((await create({ ...body, ...(name && { name }) })) as { name?: string }).name
   expect([await named(), await named('webhook 2'), await named()]).toEqual(['webhook', 'webhook 2', 'webhook 3'])
+  expect((await Promise.all([named(), named()])).sort()).toEqual(['webhook 4', 'webhook 5'])
   expect(await world.request('POST', AT, { key, body: { ...body, name: 'webhook' } })).toMatchObject({
     status: 409,
     body: { message: "This organization already has an integration named 'webhook'. Choose another name." },

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { hasPostgres } from '../../../../test/databases.ts'
 import {
   comeOnce,
   type FleetDevice,
@@ -103,32 +102,28 @@ describe('a device carried over by an asynchronous job', () => {
 })
 
 describe('an asynchronous job with places', () => {
-  it.each(['embedded', 'postgres'] as const)(
-    'gives the place of a device that has delivered to another device until the buffer is full (%s)',
-    async (database) => {
-      if (database === 'postgres' && !hasPostgres()) return
-      const fields = { strategy_options: { buffer: 4 }, target_devices: 2, min_devices: 1 }
-      const { world, fleet, key, job } = await begin(5, fields, { database })
-      const pending = () => Promise.all(fleet.map(async ({ device }) => (await device.heartbeat()).pendingRoundId))
-      const [first] = (await pending()).filter((id) => id !== null) as [string]
-      const delivered: string[] = []
-      for (let count = 1; count <= 4; count++) {
-        const asked = await pending()
-        const training = fleet.filter((_, index) => asked[index] === first)
-        // Two devices train at any time: a free place goes to another device with its next heartbeat.
-        expect(training).toHaveLength(2)
-        const [next] = training as [FleetDevice]
-        await deliver(next, first, await trainFor(next, first))
-        delivered.push(next.name)
-        await world.service.runDueTasks()
-        const { status, completed_devices } = await get(world, key, `${first}/status`)
-        expect([status, completed_devices]).toEqual(count < 4 ? ['active', count] : ['completed', 4])
-      }
-      expect(new Set(delivered).size).toBe(4)
-      // Devices that delivered may take part in the next round.
-      expect((await play(world, job.id, fleet)).status).toBe('completed')
-    },
-  )
+  it('gives the place of a device that has delivered to another device until the buffer is full', async () => {
+    const fields = { strategy_options: { buffer: 4 }, target_devices: 2, min_devices: 1 }
+    const { world, fleet, key, job } = await begin(5, fields)
+    const pending = () => Promise.all(fleet.map(async ({ device }) => (await device.heartbeat()).pendingRoundId))
+    const [first] = (await pending()).filter((id) => id !== null) as [string]
+    const delivered: string[] = []
+    for (let count = 1; count <= 4; count++) {
+      const asked = await pending()
+      const training = fleet.filter((_, index) => asked[index] === first)
+      // Two devices train at any time: a free place goes to another device with its next heartbeat.
+      expect(training).toHaveLength(2)
+      const [next] = training as [FleetDevice]
+      await deliver(next, first, await trainFor(next, first))
+      delivered.push(next.name)
+      await world.service.runDueTasks()
+      const { status, completed_devices } = await get(world, key, `${first}/status`)
+      expect([status, completed_devices]).toEqual(count < 4 ? ['active', count] : ['completed', 4])
+    }
+    expect(new Set(delivered).size).toBe(4)
+    // Devices that delivered may take part in the next round.
+    expect((await play(world, job.id, fleet)).status).toBe('completed')
+  })
 
   it('closes a round early if no other active device can deliver, and warns of this at the start', async () => {
     const { world, fleet, key, response, job } = await begin(3, { strategy_options: { buffer: 10 }, min_devices: 2 })

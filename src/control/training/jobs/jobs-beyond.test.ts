@@ -199,13 +199,13 @@ describe('a job of a federation', () => {
 
 describe('a job that outlives the service', () => {
   it('continues after a restart with its state', async () => {
-    const world = await startWorld({ durable: true })
+    const world = await startWorld({ durable: true, database: hasPostgres() ? 'postgres' : 'embedded' })
     const fleet = await startFleet(world, 2)
     const { key } = fleet[0]!
     await uploadModel(world, key)
-    const job = (await startJob(world, key, { strategy: 'fedadam', rounds: 3 })).body as JobBody
+    const job = (await startJob(world, key, { strategy: 'fedadam', rounds: 2 })).body as JobBody
     const results: string[] = []
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < 2; round++) {
       await world.restart()
       const present = await Promise.all(
         fleet.map(async ({ name, rows, key: own }) => {
@@ -222,12 +222,10 @@ describe('a job that outlives the service', () => {
       const { history } = await jobOf(world, key, job.id)
       results.push(history[round]!.status)
     }
-    expect(results).toEqual(['completed', 'completed', 'completed'])
+    expect(results).toEqual(['completed', 'completed'])
     const { history } = await jobOf(world, key, job.id)
     const receipts = await Promise.all(history.map((round) => get(world, key, `${round.round_id}/receipt`)))
-    expect(receipts.slice(1).map((receipt) => receipt.state_sha256)).toEqual(
-      receipts.slice(0, 2).map((receipt) => receipt.next_state_sha256),
-    )
+    expect(receipts[1]!.state_sha256).toBe(receipts[0]!.next_state_sha256)
   })
 })
 
@@ -247,7 +245,7 @@ it.skipIf(!hasPostgres())('two processes on one PostgreSQL server run a job just
     const fleet = await startFleet(worlds[0]!, 4)
     const { key } = fleet[0]!
     await uploadModel(worlds[0]!, key)
-    const job = (await startJob(worlds[0]!, key, { rounds: 4, min_devices: 4 })).body as JobBody
+    const job = (await startJob(worlds[0]!, key, { rounds: 3, min_devices: 4 })).body as JobBody
     const { createDevice } = await import('../../../sdk/device-client.ts')
     const spread = fleet.map((one, index) => ({
       ...one,
@@ -259,9 +257,9 @@ it.skipIf(!hasPostgres())('two processes on one PostgreSQL server run a job just
       await Promise.all(members.map((service) => service.runDueTasks()))
       seen = await jobOf(worlds[1]!, key, job.id)
     }
-    expect(seen).toMatchObject({ status: 'completed', rounds_completed: 4 })
+    expect(seen).toMatchObject({ status: 'completed', rounds_completed: 3 })
     expect(seen.history.map((round) => [round.status, round.completed_devices])).toEqual(
-      Array(4).fill(['completed', 4]),
+      Array(3).fill(['completed', 4]),
     )
   } finally {
     await Promise.all(members.map((service) => service.close()))

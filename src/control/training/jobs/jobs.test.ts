@@ -56,16 +56,18 @@ describe('a training job', () => {
     expect(rounds.body).toMatchObject({ rounds: [{ strategy: 'fedavg', job_id: id }] })
   })
 
-  it.each([
-    ['fedyogi', 'yogi'],
-    ['fedadagrad', 'adagrad'],
-    ['fedavgm', 'momentum'],
-  ])('treats %s as fedopt with the variant %s', async (strategy, variant) => {
+  it('treats fedyogi, fedadagrad, and fedavgm as variants of fedopt', async () => {
     const { world, key, modelId } = await prepared(1)
-    expect(await startOk(world, key, { model: modelId, strategy })).toMatchObject({
-      strategy: 'fedopt',
-      strategy_options: { variant },
-    })
+    for (const [strategy, variant] of [
+      ['fedyogi', 'yogi'],
+      ['fedadagrad', 'adagrad'],
+      ['fedavgm', 'momentum'],
+    ] as const) {
+      expect(await startOk(world, key, { model: modelId, strategy })).toMatchObject({
+        strategy: 'fedopt',
+        strategy_options: { variant },
+      })
+    }
   })
 
   it('begins with the model that it names, regardless of earlier training', async () => {
@@ -157,25 +159,25 @@ describe('a training job', () => {
     async (strategy) => {
       const { world, fleet, key } = await prepared(5, true)
       const options = strategy === 'fedbuff' ? { strategy_options: { buffer: 5 } } : {}
-      const job = await startOk(world, key, { strategy, min_devices: 5, ...options })
+      const job = await startOk(world, key, { strategy, rounds: 2, min_devices: 5, ...options })
       const done = await play(world, job.id, fleet)
       expect(done).toMatchObject({
         status: 'completed',
         ended_by: 'rounds_done',
-        reason: 'All 3 requested rounds are completed.',
-        rounds_completed: 3,
+        reason: 'All 2 requested rounds are completed.',
+        rounds_completed: 2,
         latest_model_id: uuid,
         ended_at: at,
       })
       expect(done.history.map((round) => [round.status, round.completed_devices])).toEqual(
-        Array(3).fill(['completed', 5]),
+        Array(2).fill(['completed', 5]),
       )
       for (const { loss, accuracy } of done.history) {
         expect(loss).toBeGreaterThan(0)
         expect(accuracy).toBeGreaterThan(0)
       }
       // It began with equal scores for all classes, which is a loss of ln 3.
-      expect((await judge(world, done.history[2]!.round_id, fleet)).loss).toBeLessThan(1)
+      expect((await judge(world, done.history[1]!.round_id, fleet)).loss).toBeLessThan(1)
       for (const { round_id: id } of done.history) {
         const replay = await world.request('POST', `/api/v1/training/rounds/${id}/receipt/replay`, { key })
         expect(replay.body).toMatchObject({ matches: true })
@@ -399,7 +401,6 @@ describe('a training job', () => {
 describe('attackers in the fleet', () => {
   it.each([
     ['krum', true],
-    ['multikrum', true],
     ['fedmedian', true],
     ['fedavg', false],
   ] as const)('with %s, whether the model still learns: %s', async (strategy, learns) => {
@@ -413,7 +414,7 @@ describe('attackers in the fleet', () => {
       }
     }
     const options = strategy.endsWith('krum') ? { strategy_options: { byzantine: 2 } } : {}
-    const job = await startOk(world, key, { strategy, rounds: 5, min_devices: 7, ...options })
+    const job = await startOk(world, key, { strategy, rounds: 3, min_devices: 7, ...options })
     const { history } = await play(world, job.id, fleet)
     const { accuracy } = await judge(world, history.at(-1)!.round_id, fleet.slice(0, 5))
     if (learns) expect(accuracy).toBeGreaterThan(0.9)

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { hasPostgres } from '../../../../test/databases.ts'
 import { apiOf, formOf, startWorld, type World } from '../../../../test/world.ts'
 import { openFederation } from '../../../control/federations/federation.fixture.ts'
 import { initialModel } from '../../../sdk/trainers/dense-network.ts'
@@ -60,11 +59,9 @@ const setUp = async (options: Parameters<typeof startWorld>[0] = {}) => {
 const push = (world: World, key: string, bytes: Uint8Array, fields: object = {}) =>
   world.request('POST', '/api/v1/models/net/versions/upload', { key, body: formOf(bytes, fields as never) })
 
-describe.each(['embedded', 'postgres'] as const)('publishing on the %s database', (database) => {
-  const it_ = it.skipIf(database === 'postgres' && !hasPostgres())
-
-  it_('adds the last result to the model as the next minor version, with its origin', async () => {
-    const { ask, start, jobOf, round, versions, download } = await setUp({ database })
+describe('publishing', () => {
+  it('adds the last result to the model as the next minor version, with its origin', async () => {
+    const { ask, start, jobOf, round, versions, download } = await setUp()
     const id = await start({ rounds: 2 })
     await round(id, 1, { local_loss: 0.5, local_accuracy: 0.75 })
     expect(await versions()).toHaveLength(1)
@@ -104,8 +101,8 @@ describe.each(['embedded', 'postgres'] as const)('publishing on the %s database'
     expect([own.total, (own.models as { name: string }[]).map(({ name }) => name)]).toEqual([1, ['net']])
   })
 
-  it_('adds every result, or each new best one by loss, as requested', async () => {
-    const { start, jobOf, round, versions } = await setUp({ database })
+  it('adds every result, or each new best one by loss, as requested', async () => {
+    const { start, jobOf, round, versions } = await setUp()
     const labels = async (id: string) => (await jobOf(id)).published.map(({ version_label }) => version_label)
     const every = await start({ rounds: 3, publish: 'every' })
     for (const value of [1, 2, 3]) await round(every, value)
@@ -132,8 +129,8 @@ describe.each(['embedded', 'postgres'] as const)('publishing on the %s database'
     expect(await labels(none)).toEqual([])
   })
 
-  it_("publishes a stopped job's latest result, and nothing for a job without a completed round", async () => {
-    const { ask, start, jobOf, round, versions } = await setUp({ database })
+  it("publishes a stopped job's latest result, and nothing for a job without a completed round", async () => {
+    const { ask, start, jobOf, round, versions } = await setUp()
     const early = await start({ rounds: 3 })
     await ask('POST', `/training/jobs/${early}/stop`)
     expect(await versions()).toHaveLength(1)
@@ -206,28 +203,24 @@ describe('the metric of a job', () => {
   const shown = (versions: readonly Version[]) =>
     versions.slice(1).map(({ trained_by }) => [trained_by!.round_number, trained_by!.metrics])
 
-  it.each(['embedded', 'postgres'] as const)(
-    'decides which result is best and when the job stops, on the %s database',
-    async (database) => {
-      if (database === 'postgres' && !hasPostgres()) return
-      const { start, jobOf, round, versions } = await setUp({ database })
-      const stop_when = { improvement_below: 0.05, patience: 2 }
-      const id = await start({ rounds: 9, metric: 'f1', publish: 'best', stop_when })
-      for (const f1 of [0.5, 0.4, 0.7, 0.71, 0.6]) await round(id, 1, reported(f1))
-      expect(await jobOf(id)).toMatchObject({
-        status: 'completed',
-        ended_by: 'converged',
-        metric: 'f1',
-        stop_when: { ...stop_when, loss_improvement_below: 0.05 },
-        reason: "The last 2 rounds improved 'f1' by less than 0.05.",
-      })
-      expect(shown(await versions())).toEqual([
-        [1, { f1: 0.5 }],
-        [3, { f1: 0.7 }],
-        [4, { f1: 0.71 }],
-      ])
-    },
-  )
+  it('decides which result is best and when the job stops', async () => {
+    const { start, jobOf, round, versions } = await setUp()
+    const stop_when = { improvement_below: 0.05, patience: 2 }
+    const id = await start({ rounds: 9, metric: 'f1', publish: 'best', stop_when })
+    for (const f1 of [0.5, 0.4, 0.7, 0.71, 0.6]) await round(id, 1, reported(f1))
+    expect(await jobOf(id)).toMatchObject({
+      status: 'completed',
+      ended_by: 'converged',
+      metric: 'f1',
+      stop_when: { ...stop_when, loss_improvement_below: 0.05 },
+      reason: "The last 2 rounds improved 'f1' by less than 0.05.",
+    })
+    expect(shown(await versions())).toEqual([
+      [1, { f1: 0.5 }],
+      [3, { f1: 0.7 }],
+      [4, { f1: 0.71 }],
+    ])
+  })
 
   it('can be measured on held-out data: the value of a model arrives with the updates of the next round', async () => {
     const { start, round, versions } = await setUp()

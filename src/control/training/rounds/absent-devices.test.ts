@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { hasPostgres } from '../../../../test/databases.ts'
 import { formOf, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
 
 const ROUNDS = '/api/v1/training/rounds'
@@ -43,11 +42,9 @@ const registered = async (world: World, size: number, fields: object = {}): Prom
 /** A device that starts rounds but does not train. */
 const starterOf = async (world: World): Promise<string> => (await world.register('operator', { trains: false })).key
 
-describe.each(['embedded', 'postgres'] as const)('a fleet with a silent half (%s)', (database) => {
-  const isAbsent = database === 'postgres' && !hasPostgres()
-
-  it.skipIf(isAbsent)('completes a job if enough of its devices respond', async () => {
-    const world = await startWorld({ database })
+describe('a fleet with a silent half', () => {
+  it('completes a job if enough of its devices respond', async () => {
+    const world = await startWorld()
     const key = await starterOf(world)
     const devices = await registered(world, 12)
     await world.request('POST', '/api/v1/models', { key, body: { name: 'm' } })
@@ -183,6 +180,8 @@ describe('a device that does not fetch the plan', () => {
 
   it('is not drawn again until it sends a heartbeat', async () => {
     const world = await startWorld()
+    // The clock was ahead when the service started, which is no reason to think that it was stopped.
+    await world.advance(-3600)
     const key = await starterOf(world)
     const [silent] = await registered(world, 1)
     await start(world, key, { target_devices: 1, min_devices: 1 })

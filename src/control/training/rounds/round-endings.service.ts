@@ -111,10 +111,14 @@ const createCompletion = ({ database, events, now }: Context, { models, files, v
 /** Ends rounds. Other modules react to the published events, in the same transaction. */
 export const createRoundEndings = (context: Context, parts: Parts) => {
   const { events, now } = context
-  const startedAt = now()
+  let startedAt = now().getTime()
 
   /** True if no process was running when the round's time ran out: its devices could not submit (docs/decisions/0201). */
-  const wasStopped = (round: StoredRound): boolean => startedAt.getTime() - dueAt(round).getTime() > ENDED_WITHIN_MS
+  const wasStopped = (round: StoredRound): boolean => {
+    // The clock may have been ahead at the start.
+    startedAt = Math.min(startedAt, now().getTime())
+    return startedAt - dueAt(round).getTime() > ENDED_WITHIN_MS
+  }
 
   // Devices of an asynchronous job continue from round to round; when the job ends, their part in its latest round ends too.
   events.inTransaction('job.changed', async (tx, job) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { hasPostgres } from '../../../../test/databases.ts'
 import {
   connect,
   GLOBAL,
@@ -100,26 +101,23 @@ describe('a secure round', () => {
     expect(replay).toMatchObject({ matches: true })
   })
 
-  it.each(['embedded', 'postgres'] as const)(
-    'does so even if devices are lost in every step, down to the threshold (%s)',
-    async (database) => {
-      const { world, members } = await secureFleet(8, await startWorld({ database }))
-      const round = await startOk(world, members, { secure_aggregation: { threshold: 5 }, target_devices: 8 })
-      const settings = secureSettings({ devices: 8, threshold: 5 })
-      const steps: Step[] = ['keys', 'shares', 'unmask', 'unmask', 'unmask', 'unmask', 'unmask', 'masked']
-      await play(
-        world,
-        round,
-        settings,
-        members.map((member, i) => [member, steps[i]!]),
-      )
-      const done = await statusOf(world, members[0]!, round.id)
-      expect(done).toMatchObject({ status: 'completed', failure_reason: null })
-      const plain = plainResult(members.slice(2), settings)
-      expect(await download(world, members[0]!, done.aggregated_model_id)).toEqual(plain.tensors)
-      expect(done.loss).toBe(plain.totals.loss)
-    },
-  )
+  it('does so even if devices are lost in every step, down to the threshold', async () => {
+    const { world, members } = await secureFleet(8)
+    const round = await startOk(world, members, { secure_aggregation: { threshold: 5 }, target_devices: 8 })
+    const settings = secureSettings({ devices: 8, threshold: 5 })
+    const steps: Step[] = ['keys', 'shares', 'unmask', 'unmask', 'unmask', 'unmask', 'unmask', 'masked']
+    await play(
+      world,
+      round,
+      settings,
+      members.map((member, i) => [member, steps[i]!]),
+    )
+    const done = await statusOf(world, members[0]!, round.id)
+    expect(done).toMatchObject({ status: 'completed', failure_reason: null })
+    const plain = plainResult(members.slice(2), settings)
+    expect(await download(world, members[0]!, done.aggregated_model_id)).toEqual(plain.tensors)
+    expect(done.loss).toBe(plain.totals.loss)
+  })
 
   it.each([
     ['keys', 'nothing', 'sent their public keys'],
@@ -477,7 +475,7 @@ it('a wrong share fails the round, and the sum stays masked', async () => {
 })
 
 it('a secure round survives a restart of the service in every step', async () => {
-  const world = await startWorld({ durable: true })
+  const world = await startWorld({ durable: true, database: hasPostgres() ? 'postgres' : 'embedded' })
   const { members } = await secureFleet(3, world)
   const round = await startOk(world, members)
   const settings = secureSettings({ devices: 3 })

@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { emptyFolder } from '../../../../test/databases.ts'
+import { builtFile } from '../../../../test/e2e/built-program.ts'
 import { putDouble } from '../../../../test/fixtures/engines/put-double.ts'
 import type { InferenceError } from '../../errors.ts'
 import type { ModelFile } from '../../models/model-file.ts'
@@ -243,13 +244,13 @@ describe('an engine that is a separate server', () => {
   it('ends even if this process is killed', async () => {
     const { model, env, logged } = await setUp('mlx_lm.server')
     const code = `
-      import { openStartedEngine } from ${JSON.stringify(new URL('./started-engine.ts', import.meta.url).href)}
-      import { SERVERS } from ${JSON.stringify(new URL('./servers.ts', import.meta.url).href)}
+      import { openStartedEngine } from ${JSON.stringify(await builtFile('inference/engines/proxied/started-engine.js'))}
+      import { SERVERS } from ${JSON.stringify(await builtFile('inference/engines/proxied/servers.js'))}
       await openStartedEngine(SERVERS['mlx-lm'], { model: ${JSON.stringify(model)}, env: process.env, log() {} })
       console.log('open')
       setInterval(() => {}, 1000)`
-    await writeFile(join(model.path, 'parent.mts'), code)
-    const parent: ChildProcess = spawn(process.execPath, ['--import', 'tsx', join(model.path, 'parent.mts')], {
+    await writeFile(join(model.path, 'parent.mjs'), code)
+    const parent: ChildProcess = spawn(process.execPath, [join(model.path, 'parent.mjs')], {
       env: { ...process.env, ...env, PATH: env.PATH! },
       stdio: ['ignore', 'pipe', 'inherit'],
     })

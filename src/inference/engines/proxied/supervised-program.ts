@@ -25,6 +25,7 @@ export const superviseProgram = (
   { env, log, cwd }: { readonly env: Environment; readonly log: (line: string) => void; readonly cwd?: string },
 ): SupervisedProgram => {
   const keeper = fork(fileURLToPath(threadEntry(import.meta.url, 'keeper.process')), [path, ...argv], {
+    execArgv: [],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     env: env as NodeJS.ProcessEnv,
     detached: process.platform !== 'win32',

@@ -5,14 +5,15 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { emptyFolder, freshDataDir } from '../../../../test/databases.ts'
+import { builtFile } from '../../../../test/e2e/built-program.ts'
 import { openDatabase } from '../open.ts'
 import { openEmbedded } from './open-embedded.ts'
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
 const openFolder = (dataDir: string) => openDatabase({ url: null, dataDir, log: silent })
 
-const WRITER = `
-  import { openDatabase } from ${JSON.stringify(new URL('../open.ts', import.meta.url).href)}
+const writer = async () => `
+  import { openDatabase } from ${JSON.stringify(await builtFile('platform/db/open.js'))}
   const log = { info() {}, warn() {}, error() {} }
   const db = await openDatabase({ url: null, dataDir: process.argv[2], log })
   const writeFrom = async (first) => {
@@ -27,15 +28,15 @@ const WRITER = `
 
 test('every acknowledged write survives kill -9', async () => {
   const dataDir = await freshDataDir()
-  const script = join(await emptyFolder(), 'writer.mts')
-  await writeFile(script, WRITER)
-  const writer = fork(script, [dataDir], { execArgv: ['--import', 'tsx'] })
+  const script = join(await emptyFolder(), 'writer.mjs')
+  await writeFile(script, await writer())
+  const child = fork(script, [dataDir], { execArgv: ['--liftoff-only'] })
   const answered: number[] = []
-  writer.on('message', (n: number) => {
+  child.on('message', (n: number) => {
     answered.push(n)
-    if (answered.length === 200) writer.kill('SIGKILL')
+    if (answered.length === 200) child.kill('SIGKILL')
   })
-  await once(writer, 'exit')
+  await once(child, 'exit')
 
   const db = await openFolder(dataDir)
   const rows = await db.sql.selectFrom('orgs').select('id').execute()

@@ -6,19 +6,20 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { emptyFolder } from '../../../../test/databases.ts'
+import { builtFile } from '../../../../test/e2e/built-program.ts'
 import { lockFolder } from './folder-lock.ts'
 
-const HOLDER = `
-  import { lockFolder } from ${JSON.stringify(new URL('./folder-lock.ts', import.meta.url).href)}
+const holder = async () => `
+  import { lockFolder } from ${JSON.stringify(await builtFile('platform/db/embedded/folder-lock.js'))}
   await lockFolder(process.argv[2])
   process.send('locked')
   setInterval(() => {}, 1000)
 `
 
 const lockInAnotherProcess = async (folder: string): Promise<ChildProcess> => {
-  const script = join(await emptyFolder(), 'holder.mts')
-  await writeFile(script, HOLDER)
-  const child = fork(script, [folder], { execArgv: ['--import', 'tsx'] })
+  const script = join(await emptyFolder(), 'holder.mjs')
+  await writeFile(script, await holder())
+  const child = fork(script, [folder], { execArgv: [] })
   await once(child, 'message')
   return child
 }

@@ -35,7 +35,7 @@ test('maintenance checkpoints after a minute or 32 MB of log, vacuums changed ta
 
   // 45 MB of log each time: without a checkpoint it could not be reused.
   for (const _round of [1, 2]) {
-    await db.exec("insert into t select n, repeat('x', 1000) from generate_series(1, 38000) as n")
+    await db.exec("insert into t select n, repeat('x', 1900) from generate_series(1, 22000) as n")
     await db.exec('delete from t')
     // PostgreSQL publishes its statistics at most once a second unless forced to.
     await db.exec('select pg_stat_force_next_flush()')

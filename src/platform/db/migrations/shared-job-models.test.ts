@@ -12,12 +12,14 @@ eachDatabase('jobs of earlier releases', (open) => {
   it('depend on sharing if they train a model of another organization, which they cannot publish to', async () => {
     const db = await open()
     await sql`delete from migrations where name = ${sharedJobModels.name}`.execute(db.sql)
-    const model = randomUUID()
+    const [model, unowned] = [randomUUID(), randomUUID()]
     await sql`insert into models (id, framework, framework_version, description, is_baseline, org_id, created_at)
-      values (${model}, 'pytorch', '', '', false, 'acme', ${AT})`.execute(db.sql)
-    const insert = (name: string, org: string | null, settings: object, latest: string | null = null) =>
+      values (${model}, 'pytorch', '', '', false, 'acme', ${AT}), (${unowned}, 'pytorch', '', '', false, null, ${AT})`.execute(
+      db.sql,
+    )
+    const insert = (name: string, org: string | null, settings: object, latest: string | null = null, from = model) =>
       sql`insert into training_jobs (id, name, status, org_id, settings, model_id, latest_model_id, created_at)
-        values (${randomUUID()}, ${name}, 'running', ${org}, ${JSON.stringify(settings)}, ${model}, ${latest}, ${AT})`.execute(
+        values (${randomUUID()}, ${name}, 'running', ${org}, ${JSON.stringify(settings)}, ${from}, ${latest}, ${AT})`.execute(
         db.sql,
       )
     await insert('other', 'beta', { rounds: 3, publish: 'none' })
@@ -26,6 +28,7 @@ eachDatabase('jobs of earlier releases', (open) => {
     await insert('with a result', 'beta', { publish: 'none' }, model)
     await insert('own', 'acme', { publish: 'none' })
     await insert('of no organization', null, { publish: 'none' })
+    await insert('in a group, from a model of no organization', 'beta', { rounds: 3 }, null, unowned)
     expect(await migrate(db, MIGRATIONS)).toEqual([sharedJobModels.name])
     const jobs = db.sql.selectFrom('training_jobs').select(['name', 'settings']).orderBy('ordinal')
     expect((await jobs.execute()).map(({ name, settings }) => [name, settings])).toEqual([
@@ -35,6 +38,7 @@ eachDatabase('jobs of earlier releases', (open) => {
       ['with a result', { publish: 'none' }],
       ['own', { publish: 'none' }],
       ['of no organization', { publish: 'none' }],
+      ['in a group, from a model of no organization', { rounds: 3 }],
     ])
   })
 })

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { beforeAll, expect, it, onTestFinished } from 'vitest'
 import { InferenceError } from '../../../errors.ts'
 import type { ChatRequest, Engine, Speculation } from '../../engine.ts'
 import { openLlamaEngine } from '../open-engine.ts'
@@ -73,9 +73,14 @@ const DRAFTS: readonly DraftOptions[] = [
   { kind: 'first-layers' },
 ]
 
-it.each(DRAFTS)('writes the same text with $kind as without, greedy and sampled, free and in JSON', async (draft) => {
+/** The replies without a draft. */
+let expected: Awaited<ReturnType<typeof outputs>>
+beforeAll(async () => {
   const plain = await open(null)
-  const expected = await outputs(plain).finally(plain.close)
+  expected = await outputs(plain).finally(plain.close)
+})
+
+it.each(DRAFTS)('writes the same text with $kind as without, greedy and sampled, free and in JSON', async (draft) => {
   const engine = await open(draft)
   try {
     const replies = await outputs(engine)
@@ -105,13 +110,11 @@ it('answers without a draft and warns if there is no room for the first blocks',
     if (TMPDIR === undefined) delete process.env.TMPDIR
     else process.env.TMPDIR = TMPDIR
   })
-  const plain = await open(null)
-  const expected = await output(plain, QUESTIONS[0]!).finally(plain.close)
   process.env.TMPDIR = join(root, 'no-such-folder')
   const lines: string[] = []
   const engine = await open({ kind: 'first-layers' }, (line) => lines.push(line))
   try {
-    expect(await output(engine, QUESTIONS[0]!)).toEqual(expected)
+    expect(await output(engine, QUESTIONS[0]!)).toEqual(expected[0])
     expect(lines).toEqual([
       expect.stringContaining('the engine of starter: speculative decoding could not be started and stays off: ENOENT'),
     ])

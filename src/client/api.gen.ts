@@ -9235,7 +9235,7 @@ export interface components {
         VersionRuns: {
             /** @description Devices by last reported state: downloading, verifying, ready, active, or failed; withdrawn: it had not failed when its plan was rolled back or stopped */
             devices: { [key: string]: number; };
-            /** @description The latest 100, newest first */
+            /** @description At most 100, newest first. If there are more, the oldest that devices no longer get are left out */
             uses: components["schemas"]["VersionUse"][];
         };
         /** @description How the version was trained; null for an upload, or where the key may not see the round */

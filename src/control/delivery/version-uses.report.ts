@@ -14,14 +14,21 @@ export const usesOf = async (
   const isReference = (text: string, of: string) =>
     sql<boolean>`case when ${sql.ref(of)} is null then ${sql.ref(text)} = ${references} else ${sql.ref(of)} = ${number} end`
   const { rows } = await sql<Omit<VersionUse, 'createdAt'> & { created_at: Date }>`
-    select 'rollout' as kind, id, null as name, status, percentage, created_at from rollouts
-      where model_id = ${modelId} and ${isReference('version', 'version_number')}
-    union all select 'deployment', id, null, status, percentage, created_at from deployments
-      where model_id = ${modelId} and ${isReference('model_version', 'version_number')}
-    union all select 'experiment', e.id, e.name, e.status, v.allocation * 100, e.created_at
+    with uses as (
+      select 'rollout' as kind, id, null as name, status, percentage, created_at,
+        status in ('active', 'paused', 'completed') as gives
+      from rollouts where model_id = ${modelId} and ${isReference('version', 'version_number')}
+      union all
+      select 'deployment', id, null, status, percentage, created_at, status in ('started', 'completed')
+      from deployments where model_id = ${modelId} and ${isReference('model_version', 'version_number')}
+      union all
+      select 'experiment', e.id, e.name, e.status, v.allocation * 100, e.created_at, e.status = 'running'
       from experiments e join experiment_variants v on v.experiment_id = e.id
       where v.model_id = ${modelId} and ${isReference('v.version', 'v.version_number')}
-    order by created_at desc, id limit ${SHOWN}`.execute(db)
+      -- Many drafts do not hide the plan that devices get.
+      order by gives desc, created_at desc, id limit ${SHOWN}
+    )
+    select kind, id, name, status, percentage, created_at from uses order by created_at desc, id`.execute(db)
   // Omits devices that have activated another version since. Of a rolled-back or stopped plan, all but failures count as withdrawn.
   const { rows: states } = await sql<{ state: string; devices: number }>`
     with plans as (

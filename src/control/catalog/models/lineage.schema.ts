@@ -47,7 +47,9 @@ const Runs = Part('VersionRuns', 'Where the version runs; null for a model that 
     description:
       'Devices by last reported state: downloading, verifying, ready, active, or failed; withdrawn: it had not failed when its plan was rolled back or stopped',
   }),
-  uses: Type.Array(Use, { description: 'The latest 100, newest first' }),
+  uses: Type.Array(Use, {
+    description: 'At most 100, newest first. If there are more, the oldest that devices no longer get are left out',
+  }),
 })
 
 export const VersionLineage = Body(

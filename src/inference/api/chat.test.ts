@@ -259,7 +259,7 @@ test('a client that disconnects frees its slot, whether it streams or waits for 
   abort.abort()
   expect(await whole).toBeInstanceOf(OpenAI.APIUserAbortError)
   await server.until('inference_places_busy', 0)
-  expect(engine.figures().slots_busy).toBe(0)
+  await expect.poll(() => engine.figures().slots_busy).toBe(0)
   expect(await textsOf(FRANCE, {})).toEqual([PARIS])
 })
 

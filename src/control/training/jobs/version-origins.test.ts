@@ -68,7 +68,7 @@ it('a version shows which round made it and how, and on how many devices it runs
   await sql`insert into rollouts overriding user value select (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(),
     'status', 'pending', 'created_at', r.created_at + interval '1 second'))).*
     from rollouts r, generate_series(1, 100)`.execute(world.database!.sql)
-  const { uses } = (await ask('GET', '/models/net/versions/1.1.0')).body.runs
+  const { uses } = (await ask('GET', '/models/net/versions/1.1.0')).body.runs as { uses: object[] }
   expect([uses.length, uses[0], uses.at(-1)]).toMatchObject([100, { status: 'pending' }, { id: rollout.rollout_id }])
   await sql`delete from rollouts where status = 'pending'`.execute(world.database!.sql)
   // A device that has returned to another version no longer runs this one.

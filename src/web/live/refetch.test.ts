@@ -1,15 +1,16 @@
 import { QueryClient, QueryObserver } from '@tanstack/react-query'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { ApiError } from '../../client/client.ts'
+import { PAGES } from '../api/query-keys.ts'
 import { rateLimitMs } from '../api/rate-limit.ts'
 import { createRefetch, isPolled } from './refetch.ts'
 
 /** A query in view whose requests are answered by `answers`, in order. */
-const startQuery = () => {
+const startQuery = (...keys: readonly string[]) => {
   const client = new QueryClient()
   const answers: { resolve(data: number): void; reject(error: Error): void }[] = []
   const aborted: boolean[] = []
-  const queryKey = ['/api/v1/status', {}]
+  const queryKey = ['/api/v1/status', {}, ...keys]
   const observer = new QueryObserver(client, {
     queryKey,
     retry: false,
@@ -36,6 +37,16 @@ it('repeats a request that was under way during changes once, when it ends, and 
   answers[2]!.resolve(3)
   await again
   expect(query.state.data).toBe(3)
+})
+
+it('repeats a list at once whose data is of a later time than now, because the clock was set back', async () => {
+  const { query, refetch, answers } = startQuery(PAGES)
+  answers[0]!.resolve(1)
+  await expect.poll(() => query.state.data).toBe(1)
+  onTestFinished(() => void vi.restoreAllMocks())
+  vi.spyOn(Date, 'now').mockReturnValue(query.state.dataUpdatedAt - 3_600_000)
+  void refetch(query)
+  await expect.poll(() => answers.length).toBe(2)
 })
 
 it('leaves a query alone that exceeded the rate limit, as polling does, until the service allows it again', async () => {

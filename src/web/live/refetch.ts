@@ -26,7 +26,8 @@ export const createRefetch = (client: QueryClient) => {
     waiting.add(query)
     await query.promise?.catch(() => undefined)
     const waitMs = query.queryKey.at(-1) === PAGES ? query.state.dataUpdatedAt + LIST_EVERY_MS - Date.now() : 0
-    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
+    // Longer if the clock was set back.
+    if (waitMs > 0 && waitMs <= LIST_EVERY_MS) await new Promise((resolve) => setTimeout(resolve, waitMs))
     waiting.delete(query)
     if (mayRefetch(query)) await client.invalidateQueries({ predicate: (one) => one === query })
   }

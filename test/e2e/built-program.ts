@@ -1,20 +1,11 @@
 import { createHash } from 'node:crypto'
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'esbuild'
 import { bundlePrograms } from '../../scripts/bundle.mjs'
+import { lockFile } from '../../src/platform/files/file-lock.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const CACHE = join(ROOT, 'node_modules/.cache/tributary-test')
@@ -72,42 +63,27 @@ const compile = (names: readonly string[], folder: string) =>
     plugins: [fileByFile],
   })
 
-/** Whether the process that holds the lock is alive. */
-const isHeld = (lock: string): boolean => {
-  try {
-    return process.kill(Number(readFileSync(lock)), 0)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
-  }
-}
-
-const claim = (lock: string): boolean => {
-  try {
-    writeFileSync(lock, String(process.pid), { flag: 'wx' })
-    return true
-  } catch {
-    if (!isHeld(lock)) rmSync(lock, { force: true })
-    return false
-  }
-}
-
 /** Creates a folder atomically. Of the processes that need it at the same time, one builds it, and the others wait. */
 export const buildOnce = async (folder: string, fill: (unfinished: string) => Promise<unknown>): Promise<void> => {
-  const lock = `${folder}.lock`
-  const unfinished = `${folder}-${process.pid}`
+  const isTaken = new Error(`Another process builds ${folder}.`)
   mkdirSync(dirname(folder), { recursive: true })
   while (!existsSync(folder)) {
-    if (!claim(lock)) {
+    const lock = await lockFile(`${folder}.lock`, () => isTaken).catch((error: unknown) => {
+      if (error !== isTaken) throw error
+      return null
+    })
+    if (lock === null) {
       await sleep(100)
       continue
     }
     try {
       if (existsSync(folder)) return
+      const unfinished = `${folder}-${process.pid}`
       mkdirSync(unfinished, { recursive: true })
       await fill(unfinished)
       renameSync(unfinished, folder)
     } finally {
-      rmSync(lock, { force: true })
+      await lock.release()
     }
   }
 }

@@ -324,14 +324,20 @@ test('a running version is downloaded again if its file or folder is missing, an
   expect(await readFile(join(notes, 'notes'), 'utf8')).toMatch(/^(m 1\.0\.0 first .+\n){3}$/)
 })
 
-test('a device that only got a new key stops running a version that was rolled back meanwhile', async () => {
+/** A device that ran version 1.0.0 and stopped before the rollout was rolled back. */
+const rolledBackMeanwhile = async (options: { readonly folder?: string } = {}) => {
   const { world, device, model, rollOut, rollBack } = await startFleet('first')
   const plan = await rollOut('1.0.0')
-  const unit = await startUnit(world, device)
+  const unit = await startUnit(world, device, options)
   await unit.pull()
   await unit.line('version 1.0.0 is active.')
   await unit.stop()
   await rollBack(plan)
+  return { world, device, model, unit }
+}
+
+test('a device that only got a new key stops running a version that was rolled back meanwhile', async () => {
+  const { world, device, model, unit } = await rolledBackMeanwhile()
   const again = await startUnit(world, device, { folder: unit.folder, apiKey: 'a new key of the same device' })
   await again.pull()
   await again.line('withdrawn; there is no previous version.')
@@ -339,13 +345,7 @@ test('a device that only got a new key stops running a version that was rolled b
 })
 
 test('another device keeps the running version', async () => {
-  const { world, device, model, rollOut, rollBack } = await startFleet('first')
-  const plan = await rollOut('1.0.0')
-  const unit = await startUnit(world, device)
-  await unit.pull()
-  await unit.line('version 1.0.0 is active.')
-  await unit.stop()
-  await rollBack(plan)
+  const { world, model, unit } = await rolledBackMeanwhile()
   const again = await startUnit(world, await world.register('edge-2'), { folder: unit.folder })
   const parts = again.parts()
   await again.pull()
@@ -357,16 +357,10 @@ test('another device keeps the running version', async () => {
 test.runIf(process.geteuid?.() === 0)(
   'another device on a full disk says so, and keeps the running version once there is space (needs root)',
   async ({ skip }) => {
-    const { world, device, model, rollOut, rollBack } = await startFleet('first')
     const folder = await emptyFolder()
     if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder]).status !== 0) return skip()
     onTestFinished(() => void spawnSync('umount', [folder]))
-    const plan = await rollOut('1.0.0')
-    const unit = await startUnit(world, device, { folder })
-    await unit.pull()
-    await unit.line('version 1.0.0 is active.')
-    await unit.stop()
-    await rollBack(plan)
+    const { world, model } = await rolledBackMeanwhile({ folder })
     const filling = join(folder, 'filling')
     await writeFile(filling, Buffer.alloc(4 * 1024 * 1024)).catch(() => undefined)
     const other = await world.register('edge-2')

@@ -49,7 +49,8 @@ const asText = (model: OnnxModel): string =>
   JSON.stringify(model, (_, value) => {
     if (value instanceof Map) return [...value]
     if (value instanceof Uint8Array) return Buffer.from(value).toString('base64')
-    return typeof value === 'bigint' ? `${value}n` : value
+    if (typeof value === 'bigint') return `${value}n`
+    return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value
   })
 
 const FIXTURES = ['examples/model.onnx', 'test/fixtures/models/tiny-bert/onnx/model.onnx']

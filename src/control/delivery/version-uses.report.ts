@@ -4,6 +4,13 @@ import type { VersionUse, VersionUses } from '../catalog/models/lineage.service.
 
 const SHOWN = 100
 
+/** Whether devices get a version from a plan in its state. */
+const GIVES = {
+  rollout: sql`status in ('active', 'paused', 'completed')`,
+  deployment: sql`status in ('started', 'completed')`,
+  experiment: sql`e.status = 'running'`,
+}
+
 /** Returns where this version runs. Plans from before its upload or of earlier releases name it by one of these texts. */
 export const usesOf = async (
   db: Executor,
@@ -15,14 +22,13 @@ export const usesOf = async (
     sql<boolean>`case when ${sql.ref(of)} is null then ${sql.ref(text)} = ${references} else ${sql.ref(of)} = ${number} end`
   const { rows } = await sql<Omit<VersionUse, 'createdAt'> & { created_at: Date }>`
     with uses as (
-      select 'rollout' as kind, id, null as name, status, percentage, created_at,
-        status in ('active', 'paused', 'completed') as gives
+      select 'rollout' as kind, id, null as name, status, percentage, created_at, ${GIVES.rollout} as gives
       from rollouts where model_id = ${modelId} and ${isReference('version', 'version_number')}
       union all
-      select 'deployment', id, null, status, percentage, created_at, status in ('started', 'completed')
+      select 'deployment', id, null, status, percentage, created_at, ${GIVES.deployment}
       from deployments where model_id = ${modelId} and ${isReference('model_version', 'version_number')}
       union all
-      select 'experiment', e.id, e.name, e.status, v.allocation * 100, e.created_at, e.status = 'running'
+      select 'experiment', e.id, e.name, e.status, v.allocation * 100, e.created_at, ${GIVES.experiment}
       from experiments e join experiment_variants v on v.experiment_id = e.id
       where v.model_id = ${modelId} and ${isReference('v.version', 'v.version_number')}
       -- Many drafts do not hide the plan that devices get.
@@ -32,10 +38,10 @@ export const usesOf = async (
   // Omits devices that have activated another version since. Of a rolled-back or stopped plan, all but failures count as withdrawn.
   const { rows: states } = await sql<{ state: string; devices: number }>`
     with plans as (
-      select id, version_number, status in ('active', 'paused', 'completed') as gives from rollouts where model_id = ${modelId}
-      union select id, version_number, status in ('started', 'completed') from deployments where model_id = ${modelId}
+      select id, version_number, ${GIVES.rollout} as gives from rollouts where model_id = ${modelId}
+      union select id, version_number, ${GIVES.deployment} from deployments where model_id = ${modelId}
       -- Each variant has a version of its own.
-      union select e.id, null, e.status = 'running' from experiments e join experiment_variants v on v.experiment_id = e.id
+      union select e.id, null, ${GIVES.experiment} from experiments e join experiment_variants v on v.experiment_id = e.id
         where v.model_id = ${modelId}
     ), reports as (
       select p.device_id, p.state, ${isReference('p.version', 'plans.version_number')} as is_own, p.reported_at, plans.gives

@@ -5,9 +5,8 @@ import type { AggregationJob } from './aggregation-messages.ts'
 import { decode, encode } from './kernel-oracle.fixture.ts'
 import { FIXTURES, jobOf, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
 
-let files = temporaryFolder()
+let files: ReturnType<typeof temporaryFolder>
 beforeEach(() => {
-  files.remove()
   files = temporaryFolder()
 })
 afterEach(() => files.remove())

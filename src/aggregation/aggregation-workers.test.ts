@@ -5,7 +5,7 @@ import { AggregationWorkers } from './aggregation-workers.ts'
 import { encode } from './kernel-oracle.fixture.ts'
 import { FIXTURES, jobOf, temporaryFolder } from './weight-samples.fixture.ts'
 
-let files = temporaryFolder()
+let files: ReturnType<typeof temporaryFolder>
 let workers = new AggregationWorkers()
 beforeEach(() => {
   files = temporaryFolder()

@@ -7,7 +7,7 @@ import { centeredCount, gridOf, noiseShares } from './clipped-mean.ts'
 import { GaussianNoise, NOISE } from './gaussian-noise.ts'
 import { jobOf, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
 
-let files = temporaryFolder()
+let files: ReturnType<typeof temporaryFolder>
 beforeEach(() => {
   files = temporaryFolder()
 })

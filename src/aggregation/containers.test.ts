@@ -9,9 +9,8 @@ import type { AggregationJob } from './aggregation-messages.ts'
 import { decode, encode, meanOf } from './kernel-oracle.fixture.ts'
 import { deflatedNpz, jobOf, npy, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
 
-let files = temporaryFolder()
+let files: ReturnType<typeof temporaryFolder>
 beforeEach(() => {
-  files.remove()
   files = temporaryFolder()
 })
 afterEach(() => files.remove())

@@ -3,7 +3,7 @@ import { strategySettings } from '../domain/strategy-settings.ts'
 import { aggregateFiles } from './aggregate-files.ts'
 import { jobOf, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
 
-let files = temporaryFolder()
+let files: ReturnType<typeof temporaryFolder>
 beforeEach(() => {
   files = temporaryFolder()
 })

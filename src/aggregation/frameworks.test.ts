@@ -10,9 +10,8 @@ import { aggregateFiles } from './aggregate-files.ts'
 import { inspectFile } from './inspect.ts'
 import { jobOf, temporaryFolder } from './weight-samples.fixture.ts'
 
-let files = temporaryFolder()
+let files: ReturnType<typeof temporaryFolder>
 beforeEach(() => {
-  files.remove()
   files = temporaryFolder()
 })
 afterEach(() => files.remove())

@@ -6,9 +6,8 @@ import { inspectFile } from './inspect.ts'
 import { encode } from './kernel-oracle.fixture.ts'
 import { deflatedNpz, FIXTURES, npy, temporaryFolder, tensor } from './weight-samples.fixture.ts'
 
-let files = temporaryFolder()
+let files: ReturnType<typeof temporaryFolder>
 beforeEach(() => {
-  files.remove()
   files = temporaryFolder()
 })
 afterEach(() => files.remove())

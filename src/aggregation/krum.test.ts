@@ -7,7 +7,7 @@ import { decode, encode, randomNumbers, randomRow } from './kernel-oracle.fixtur
 import { krum, krumScores } from './krum.ts'
 import { jobOf, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
 
-let files = temporaryFolder()
+let files: ReturnType<typeof temporaryFolder>
 beforeEach(() => {
   files = temporaryFolder()
 })

@@ -126,7 +126,7 @@ describe('a sorting network reduced to the required ranks', () => {
 })
 
 describe('median and trimmed mean of files', () => {
-  let files = temporaryFolder()
+  let files: ReturnType<typeof temporaryFolder>
   beforeEach(() => {
     files = temporaryFolder()
   })

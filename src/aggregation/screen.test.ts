@@ -4,7 +4,7 @@ import { AggregationWorkers } from './aggregation-workers.ts'
 import { screenUpdates } from './screen.ts'
 import { temporaryFolder, tensor } from './weight-samples.fixture.ts'
 
-let files = temporaryFolder()
+let files: ReturnType<typeof temporaryFolder>
 beforeEach(() => {
   files = temporaryFolder()
 })

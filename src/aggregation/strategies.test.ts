@@ -9,7 +9,7 @@ import { FIXTURES, jobOf, temporaryFolder, tensor, valuesIn } from './weight-sam
 
 const OF_TENSORS = STRATEGY_NAMES.filter((name) => !isTreeStrategy(name))
 
-let files = temporaryFolder()
+let files: ReturnType<typeof temporaryFolder>
 beforeEach(() => {
   files = temporaryFolder()
 })

@@ -9,7 +9,7 @@ import { inspectFile } from './inspect.ts'
 import { readTreeFile } from './trees.ts'
 import { jobOf, temporaryFolder } from './weight-samples.fixture.ts'
 
-let files = temporaryFolder()
+let files: ReturnType<typeof temporaryFolder>
 beforeEach(() => {
   files = temporaryFolder()
 })

@@ -5066,6 +5066,7 @@ export interface components {
             name: string | null;
             status: components["schemas"]["JobStatus"];
             model_id: string | null;
+            model_name?: string | null;
             /** @enum {string} */
             publish: "last" | "every" | "best" | "none";
             model_version: number | null;
@@ -5162,6 +5163,7 @@ export interface components {
          *       "ended_at": null,
          *       "resumed_at": null,
          *       "optimizer_state": "none",
+         *       "model_name": "next-word",
          *       "published": [],
          *       "history": [
          *         {
@@ -5211,6 +5213,7 @@ export interface components {
             name: string | null;
             status: components["schemas"]["JobStatus"];
             model_id: string | null;
+            model_name?: string | null;
             /** @enum {string} */
             publish: "last" | "every" | "best" | "none";
             model_version: number | null;
@@ -5329,7 +5332,8 @@ export interface components {
          *           "started_at": "2026-03-02T09:00:00.000Z",
          *           "ended_at": null,
          *           "resumed_at": null,
-         *           "optimizer_state": "none"
+         *           "optimizer_state": "none",
+         *           "model_name": "next-word"
          *         }
          *       ],
          *       "total": 1,

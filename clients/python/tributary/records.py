@@ -115,6 +115,7 @@ class Job:
     name: str | None
     status: Literal["pending", "running", "completed", "failed", "stopped"]
     model_id: str | None
+    model_name: str | None = None
     publish: Literal["last", "every", "best", "none"]
     model_version: int | None
     latest_model_id: str | None

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
 
 interface AliasesOptions extends DataOptions {
@@ -13,7 +14,7 @@ interface Mover {
   readonly moved_by_name: string | null
 }
 
-const whoAndWhen = ({ moved_at, moved_by, moved_by_name }: Mover) => [moved_by_name ?? moved_by, moved_at]
+const whoAndWhen = ({ moved_at, moved_by, moved_by_name }: Mover) => [moved_by_name ?? moved_by, timeWords(moved_at)]
 
 export const define = (command: Command, session: Session): void => {
   command

@@ -4,6 +4,7 @@ import { splitReference } from '../../domain/model-reference.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Field } from '../output.ts'
+import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
 
 type Version =
@@ -49,7 +50,7 @@ export const define = (command: Command, session: Session): void => {
         ...found.formats.map(
           ({ format, state, reason }): Field => [`As ${format}`, reason === null ? state : `${state}: ${reason}`],
         ),
-        ['Added', found.uploaded_at],
+        ['Added', timeWords(found.uploaded_at)],
         ...(training === null
           ? [['From', found.trained_by === null ? 'an upload' : `round ${found.trained_by.round_number}`] as const]
           : originOf(training)),
@@ -65,7 +66,7 @@ export const define = (command: Command, session: Session): void => {
           use.name,
           use.status,
           use.percentage === null ? null : String(Number(use.percentage.toPrecision(4))),
-          use.created_at,
+          timeWords(use.created_at),
         ]),
       )
     })

@@ -20,6 +20,11 @@ const agoWords = (iso: string, now: Date): string => {
 /** To the minute, in UTC as everywhere. */
 export const timeWords = (iso: string): string => iso.slice(0, 16).replace('T', ' ')
 
+const TIMESTAMP = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z$/
+
+/** To the second where a record, not a table, shows a time. */
+const textWords = (text: string): string => text.replace(TIMESTAMP, '$1 $2 UTC')
+
 const listWords = (values: readonly unknown[]): string =>
   values.length === 0
     ? '-'
@@ -47,7 +52,7 @@ const WRITERS: Readonly<Record<Format, (value: never, now: Date) => string>> = {
 export const cellOf = (row: Row, [, value, format]: Column, now: Date): string | null => {
   const found = typeof value === 'string' ? row[value] : value(row, now)
   if (found === null || found === undefined || found === '') return null
-  if (format === undefined) return Array.isArray(found) ? listWords(found) : String(found)
+  if (format === undefined) return Array.isArray(found) ? listWords(found) : textWords(String(found))
   return WRITERS[format](found as never, now)
 }
 
@@ -84,6 +89,7 @@ const partition = <T>(all: readonly T[], first: (one: T) => boolean): [T[], T[]]
 
 const plainWords = (value: unknown): string | null => {
   if (value === null || value === '') return null
+  if (typeof value === 'string') return textWords(value)
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (Array.isArray(value)) return listWords(value)
   if (isObject(value)) return pairWords(value)

@@ -42,7 +42,7 @@ it('creates a federation, invites, joins, shares a model, and lists the members'
     'Members:      1\n' +
     'Status:       active\n' +
     'Your role:    owner\n' +
-    'Created:      2026-01-01T00:00:00.000Z\n'
+    'Created:      2026-01-01 00:00:00 UTC\n'
   expect(await acme.svc('federation', 'invite', 'hospitals', 'beta,gamma', 'delta')).toEqual(
     done('Invited beta, gamma, delta.\n'),
   )

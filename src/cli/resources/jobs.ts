@@ -18,6 +18,7 @@ export const jobActions: readonly Action[] = [
     columns: [
       ['ID', 'id', 'id'],
       ['NAME', 'name'],
+      ['MODEL', (row) => row.model_name ?? row.model_id],
       ['STATUS', 'status'],
       ['STRATEGY', 'strategy'],
       ['ROUNDS', ({ rounds_completed, rounds }) => `${rounds_completed}/${rounds}`],

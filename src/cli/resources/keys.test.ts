@@ -29,7 +29,7 @@ it('creates a key with scopes and an expiry, which works until it is revoked', a
       'Name:          ci\n' +
       'Scopes:        models:read, devices:read\n' +
       'Organization:  -\n' +
-      'Expires:       2026-01-31T00:00:00.000Z\n',
+      'Expires:       2026-01-31 00:00:00 UTC\n',
     stderr: 'Save the key now: it is not shown again.\n',
   })
   const status = async () => (await world.request('GET', '/api/v1/status', { key })).status

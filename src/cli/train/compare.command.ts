@@ -107,7 +107,10 @@ export const define = (command: Command, session: Session): void => {
         name.replaceAll('_', ' '),
         ...found.map(({ figures }) => text(ownEntry(figures, name))),
       ])
-      const differences = settings.map((setting) => [setting, ...found.map(({ job }) => text(job[setting]))])
+      const differences = settings.map((setting) => [
+        setting === 'model_id' ? 'model' : setting.replaceAll('_', ' '),
+        ...found.map(({ job }) => (setting === 'model_id' ? (job.model_name ?? job.model_id) : text(job[setting]))),
+      ])
       out.table(['', ...found.map(({ job }) => job.name ?? job.id.slice(0, 8))], [...rows, ...differences])
     })
 }

@@ -229,7 +229,9 @@ it('lists jobs, resumes a stopped one, and extends a completed one', async () =>
   const { id } = await start('--strategy', 'fedadam', '--name', 'adam')
   await deliver(world, devices)
   await svc('train', 'stop', 'm')
-  expect((await svc('train', 'list')).stdout).toMatch(/adam +stopped +fedadam +1\/2 +.*The training job was stopped\./)
+  expect((await svc('train', 'list')).stdout).toMatch(
+    /adam +m +stopped +fedadam +1\/2 +.*The training job was stopped\./,
+  )
   expect(await svc('train', 'resume', 'adam')).toEqual({
     exitCode: 0,
     stdout: `Job ${id} continues after 1 round, until 2 rounds are completed, with its optimizer state.\n`,

@@ -210,6 +210,7 @@ export const examples = {
   job,
   jobDetail: {
     ...job,
+    model_name: newJob.model,
     published: [],
     history: [
       {
@@ -229,7 +230,7 @@ export const examples = {
       },
     ],
   },
-  jobList: { jobs: [job], ...page },
+  jobList: { jobs: [{ ...job, model_name: newJob.model }], ...page },
   secureKeys,
   secureShares: { seed_commitment: digest, sealed: { [ids.otherDevice]: hex(106) } },
   secureUnmasking: { self_masks: { [ids.device]: hex(33) }, masking_keys: { [ids.otherDevice]: hex(33) } },

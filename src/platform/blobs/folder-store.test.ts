@@ -21,7 +21,10 @@ beforeEach(async () => {
   blobs = await openFolderStore(root)
 })
 
-afterEach(() => rm(root, { recursive: true, force: true }))
+afterEach(async () => {
+  await blobs.close()
+  await rm(root, { recursive: true, force: true })
+})
 
 const roomy = { maxBytes: 1 << 30 }
 const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex')
@@ -192,6 +195,7 @@ test('the files of a killed process are deleted when another starts, not those o
   await fourth.sweep(new Date(0))
   expect(await inStaging()).toEqual([basename(mine.path)])
   await third.close()
+  await fourth.close()
   expect(await inStaging()).toEqual([basename(mine.path)])
   await blobs.close()
   expect(await inStaging()).toEqual([])
@@ -247,7 +251,9 @@ test('a process that others took for dead has a lock again before its next file'
   await rm(join(root, 'processes', lock))
   const staged = await blobs.stage(source('x'), roomy)
   expect(await readdir(join(root, 'processes'))).toEqual([lock])
-  await (await openFolderStore(root)).sweep(new Date(0))
+  const other = await openFolderStore(root)
+  await other.sweep(new Date(0))
+  await other.close()
   expect(await inStaging()).toEqual([basename(staged.path)])
 })
 

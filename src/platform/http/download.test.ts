@@ -54,6 +54,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await server.app.close()
+  await blobs.close()
   await rm(root, { recursive: true, force: true })
 })
 

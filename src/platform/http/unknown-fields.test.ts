@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Type } from 'typebox'
 import { afterAll, afterEach, expect, test } from 'vitest'
+import type { BlobStore } from '../blobs/blob-store.ts'
 import { openFolderStore } from '../blobs/folder-store.ts'
 import type { App } from './app.ts'
 import type { RouteConfig } from './route-config.ts'
@@ -36,10 +37,14 @@ const Form = Type.Object({ num_samples: Type.Integer(), local_loss: Type.Optiona
 const root = await mkdtemp(join(tmpdir(), 'unknown-fields-'))
 afterAll(() => rm(root, { recursive: true, force: true }))
 let server: TestServer
-afterEach(() => server.app.close())
+let blobs: BlobStore
+afterEach(async () => {
+  await server.app.close()
+  await blobs.close()
+})
 
 const start = async (): Promise<App> => {
-  const blobs = await openFolderStore(root)
+  blobs = await openFolderStore(root)
   server = await buildTestServer(async (app) => {
     app.post('/jobs', { config, schema: { body: Body, querystring: Query } }, async () => ({}))
     app.get('/jobs', { config, schema: { querystring: Query } }, async () => [])

@@ -204,11 +204,16 @@ describe('a job to be continued', () => {
     const { world, send, keyOf, found } = await openFederation()
     const keys = { acme: await keyOf('acme'), rival: await keyOf('rival'), other: await keyOf('other') }
     const federation = await found(['rival'])
-    await send(keys.acme, 'POST', '/models', { name: 'net' })
+    const model = await send(keys.acme, 'POST', '/models', { name: 'net' })
     await upload(world, keys.acme)
     const job = await send(keys.acme, 'POST', '/training/jobs', { model: 'net', federation, rounds: 2 })
     const path = `/training/jobs/${job.body.id}`
     await send(keys.acme, 'POST', `${path}/stop`, {})
+    const modelName = async (key: string) => (await send(key, 'GET', path)).body.model_name
+    expect([await modelName(keys.acme), await modelName(keys.rival)]).toEqual(['net', null])
+    await send(keys.acme, 'POST', `/federations/${federation}/models`, { model_id: model.body.id })
+    expect(await modelName(keys.rival)).toBe('net')
+    expect((await send(keys.rival, 'GET', '/training/jobs')).body.jobs).toMatchObject([{ model_name: 'net' }])
     for (const [name, seen, changed] of [
       ['rival', 200, 403],
       ['other', 404, 404],

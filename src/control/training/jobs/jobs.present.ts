@@ -73,6 +73,11 @@ export const present = (job: StoredJob) => {
   }
 }
 
+export const presentNamed = (job: StoredJob, modelNames: ReadonlyMap<string, string | null>) => ({
+  ...present(job),
+  model_name: job.modelId === null ? null : (modelNames.get(job.modelId) ?? null),
+})
+
 /** A warning if the settings of its secure rounds lose much of the updates' precision; null otherwise. */
 export const coarseSteps = ({ settings }: StoredJob): string | null => {
   if (settings.secureAggregation === null) return null

@@ -9,7 +9,14 @@ import { present as presentRound } from '../rounds/rounds.present.ts'
 import { settingsOf } from '../secure-rounds/secure-rounds.schema.ts'
 import { ExtendJobBody, ResumeJobBody, StartJobBody } from './job-requests.schema.ts'
 import { improvementIn, requireStopCondition } from './job-stop.ts'
-import { coarseSteps, present, presentInHistory, presentPublished, presentSpending } from './jobs.present.ts'
+import {
+  coarseSteps,
+  present,
+  presentInHistory,
+  presentNamed,
+  presentPublished,
+  presentSpending,
+} from './jobs.present.ts'
 import { Job, JobDetail, JobList, JobParams, JobRounds, JobRoundsQuery, ListJobsQuery } from './jobs.schema.ts'
 import type { JobsService, StoredJob } from './jobs.service.ts'
 
@@ -51,7 +58,7 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
     async (request) => {
       const { limit, offset, status, model } = request.query
       const found = await jobs.list(callerOf(request), { status, model }, { limit, offset })
-      return { jobs: found.jobs.map(present), total: found.total, limit, offset }
+      return { jobs: found.jobs.map((job) => presentNamed(job, found.modelNames)), total: found.total, limit, offset }
     },
   )
 
@@ -68,9 +75,9 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
       config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
     },
     async (request) => {
-      const { job, history, spent, published } = await jobs.detail(callerOf(request), request.params.job_id)
+      const { job, history, spent, published, modelNames } = await jobs.detail(callerOf(request), request.params.job_id)
       return {
-        ...present(job),
+        ...presentNamed(job, modelNames),
         ...(spent === null ? {} : { privacy_spent: presentSpending(spent) }),
         published: published.flatMap(presentPublished),
         history: history.map(presentInHistory),

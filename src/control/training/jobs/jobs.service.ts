@@ -43,7 +43,7 @@ export const createJobsService = (
     readonly endings: RoundEndings
     readonly evaluationSteps: Pick<EvaluationSteps, 'closeNow'>
     readonly visibleRounds: Pick<VisibleRounds, 'shown'>
-    readonly models: Pick<ModelsService, 'find' | 'publishedBy'>
+    readonly models: Pick<ModelsService, 'find' | 'publishedBy' | 'knownAll' | 'isSharedWith'>
     readonly heartbeats: Pick<HeartbeatsService, 'announce'>
   },
 ) => {
@@ -55,6 +55,20 @@ export const createJobsService = (
     const job = isUuid(id) ? await jobsStore.find(database.sql, id) : null
     if (job === null || !(await scopes.maySee(caller, job))) throw notFound('Training job', id)
     return job
+  }
+
+  /** Returns the names of the models that jobs started from, by id: of those that the caller may read. */
+  const modelNames = async (
+    caller: Caller,
+    jobs: readonly StoredJob[],
+  ): Promise<ReadonlyMap<string, string | null>> => {
+    const found = await models.knownAll([...new Set(jobs.flatMap(({ modelId }) => modelId ?? []))])
+    const names = new Map<string, string | null>()
+    for (const [id, { name, roundName, orgId }] of found) {
+      const mayRead = sees(caller, orgId) || (caller.orgId !== null && (await models.isSharedWith(id, caller.orgId)))
+      if (mayRead) names.set(id, name ?? roundName)
+    }
+    return names
   }
 
   return {
@@ -84,9 +98,10 @@ export const createJobsService = (
       caller: Caller,
       filter: { readonly status: JobStatus | undefined; readonly model: string | undefined },
       page: { limit: number; offset: number },
-    ): Promise<{ jobs: StoredJob[]; total: number }> {
+    ): Promise<{ jobs: StoredJob[]; total: number; modelNames: ReadonlyMap<string, string | null> }> {
       const modelId = filter.model === undefined ? undefined : (await models.find(caller, filter.model)).model.id
-      return jobsReport.list(database.sql, { orgId: caller.orgId, status: filter.status, modelId }, page)
+      const found = await jobsReport.list(database.sql, { orgId: caller.orgId, status: filter.status, modelId }, page)
+      return { ...found, modelNames: await modelNames(caller, found.jobs) }
     },
 
     /** The job with its latest rounds, oldest first, and their privacy cost (null without noise). */
@@ -98,6 +113,7 @@ export const createJobsService = (
       history: VisibleRound[]
       spent: JobSpending | null
       published: readonly StoredVersion[]
+      modelNames: ReadonlyMap<string, string | null>
     }> {
       await runDue(due.tick)
       const job = await get(caller, id)
@@ -105,7 +121,8 @@ export const createJobsService = (
       const spent = privacy === null ? null : await prices.spentBy(caller, job.id, privacy.delta)
       const published = await models.publishedBy(job.id)
       const history = await rounds.ofJob(job.id, { limit: HISTORY, offset: 0 })
-      return { job, published, history: await visibleRounds.shown(caller, history.reverse()), spent }
+      const shown = await visibleRounds.shown(caller, history.reverse())
+      return { job, published, history: shown, spent, modelNames: await modelNames(caller, [job]) }
     },
 
     async rounds(caller: Caller, id: string, page: { limit: number; offset: number }) {

@@ -64,12 +64,14 @@ export const createParts = (context: Context): Parts => {
 /** Registers every route. `parts` is null when only the API document is generated: registering does not use them. */
 export const registerRoutes = async (app: App, parts: Parts | null, settings: Settings): Promise<void> => {
   for (const [name, module] of Object.entries(MODULES)) {
-    await app.register(async (scope) => {
+    const routes = async (scope: App): Promise<void> => {
       scope.addHook('onRoute', (route) => {
         route.schema = { ...route.schema, tags: [name] }
       })
       await module.routes(scope, (parts?.[name as Names] ?? {}) as never, settings)
-    })
+    }
+    // Without a name, Fastify looks for the function among the exports of all modules that are loaded.
+    await app.register(Object.assign(routes, { [Symbol.for('fastify.display-name')]: name }))
   }
 }
 

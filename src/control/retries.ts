@@ -13,7 +13,11 @@ const REMEMBERED = 10_000
  */
 export const createRetries = ({ now }: Pick<Context, 'now'>, log: Pick<Context['log'], 'error'>, message: string) => {
   const elapsedMs = steadyClock(now)
-  const failing = new LRUCache<string, { readonly failures: number; readonly retryAt: number }>({ max: REMEMBERED })
+  // Not `max`, which allocates space for all entries at once.
+  const failing = new LRUCache<string, { readonly failures: number; readonly retryAt: number }>({
+    maxSize: REMEMBERED,
+    sizeCalculation: () => 1,
+  })
 
   /** Returns true if the work succeeded; false if it failed, or waits after earlier failures. `fields` are logged. */
   return async (id: string, fields: object, work: () => Promise<unknown>): Promise<boolean> => {

@@ -183,7 +183,7 @@ export const createHeartbeatsService = (context: Context, { devices }: { readonl
         const roundsVersion = changes.versionOf('rounds')
         // Plans are in memory, and the end of a round concerns no waiting device: only a new round requires another write.
         if (roundsVersion !== seenRounds || performance.now() >= deadline)
-          recorded = await beatOnce(caller, device, report, wait.ms, 0)
+          recorded = await beatOnce(caller, device, NOTHING_NEW, wait.ms, 0)
         seenRounds = roundsVersion
         assignments = contributors.assignmentsOf(recorded.device)
       }
@@ -194,6 +194,9 @@ export const createHeartbeatsService = (context: Context, { devices }: { readonl
 type Recorded = Pick<HeartbeatResult, 'device' | 'pendingRoundId' | 'pendingEvaluationId'> & {
   readonly mayTrainSoon: boolean
 }
+
+/** What a held heartbeat reported is recorded once: the device may have reported that it is inactive since, and disconnected. */
+const NOTHING_NEW: Report = { status: undefined, metrics: undefined, trains: undefined }
 
 const isAwaited = ({ pendingRoundId, pendingEvaluationId }: Recorded): boolean =>
   pendingRoundId !== null || pendingEvaluationId !== null

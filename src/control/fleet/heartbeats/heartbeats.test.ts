@@ -42,6 +42,21 @@ describe('a heartbeat', () => {
     expect((body as { counts: readonly number[] }).counts.at(-1)).toBe(1)
   })
 
+  it('that waits does not make a device active again that has since reported that it is inactive', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('phone')
+    const path = '/api/v1/devices/phone/heartbeat'
+    // As a proxy holds it whose device has disconnected.
+    const body = { status: 'active', metrics: { battery: 1 } }
+    const held = world.request('PUT', `${path}?wait_seconds=1`, { key, body })
+    const read = async () => (await world.request('GET', '/api/v1/devices/phone', { key })).body
+    await expect.poll(read).toMatchObject({ metrics: { battery: 1 } })
+    const goodbye = { status: 'inactive', metrics: { battery: 2 } }
+    await world.request('PUT', path, { key, body: goodbye })
+    expect((await held).body).toMatchObject({ status: 'inactive' })
+    expect(await read()).toMatchObject(goodbye)
+  })
+
   it('that waits is answered in time although the clock is set back', async () => {
     const world = await startWorld()
     const { key } = await world.register('phone')

@@ -9,10 +9,12 @@ import { freePort } from './postgres-program.ts'
 
 const PROGRAM = fileURLToPath(new URL('./fixtures/swift/serve.py', import.meta.url))
 const PYTHON = '/usr/bin/python3'
-const OPTIONAL_ENGINES = ['proxy', 'account', 'container', 'obj'].map((part) => `swift.${part}.server`)
+const MODULES = ['eventlet', ...['proxy', 'account', 'container', 'obj'].map((part) => `swift.${part}.server`)]
+// Importing them takes a second.
+const LOOK = 'import sys; from importlib.util import find_spec; sys.exit(not all(map(find_spec, sys.argv[1:])))'
 
 const lookForSwift = (): string | null => {
-  const looked = spawnSync(PYTHON, ['-c', `import eventlet, ${OPTIONAL_ENGINES.join(', ')}`], { encoding: 'utf8' })
+  const looked = spawnSync(PYTHON, ['-c', LOOK, ...MODULES], { encoding: 'utf8' })
   if (looked.status === 0) return null
   const message = 'OpenStack Swift is not installed (swift-proxy, swift-account, swift-container, swift-object)'
   console.warn(`\nSKIPPED: every test on S3, because ${message}.\n`)
@@ -23,7 +25,6 @@ let reason: string | null | undefined
 
 /** Returns why Swift with its S3 interface is not available here; null if it is. */
 export const noSwift = (): string | null => {
-  // Looking takes a second.
   if (reason === undefined) reason = lookForSwift()
   return reason
 }

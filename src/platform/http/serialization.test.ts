@@ -42,7 +42,22 @@ it('numbers that JSON cannot represent are sent as null, at any depth, and only 
   }
 })
 
+it('null is sent as null, whatever else a field may be', () => {
+  const Text = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])
+  const Names = Type.Union([Type.Array(Type.Union([Type.String(), Type.Null()])), Type.Null()])
+  const Either = Type.Union([Type.Integer(), Type.Boolean(), Type.Null()])
+  const serialize = serializerOf(
+    Type.Object({ at: Text, names: Names, either: Either, interval: Item.properties.interval }),
+  )
+  for (const value of [
+    { at: null, names: null, either: null, interval: null },
+    { at: '2026-01-01T00:00:00.000Z', names: ['a', null], either: false, interval: { lower: 0 } },
+  ]) {
+    expect(JSON.parse(serialize(value))).toEqual(value)
+  }
+})
+
 it('data that cannot be serialized for another reason is an error', () => {
   const serialize = serializerOf(List)
-  expect(() => serialize({ items: [{ ...item(1), loss: 'much' }] })).toThrow('does not match schema definition')
+  expect(() => serialize({ items: [{ ...item(1), loss: 'much' }] })).toThrow('cannot be converted to a number')
 })

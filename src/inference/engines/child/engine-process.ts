@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { threadEntry } from '../../../platform/threads/start-thread.ts'
+import { engineEnvironment } from './engine-environment.ts'
 
 /** A program that runs a model in its own process. */
 export interface EngineProgram {
@@ -26,7 +27,7 @@ const forkProgram = ({ entry: { importMetaUrl, file }, env, serialization = 'jso
   const entry = threadEntry(importMetaUrl, file)
   return fork(fileURLToPath(entry), [], {
     execArgv: loaderFor(entry),
-    env: { ...process.env, ...env },
+    env: engineEnvironment({ ...process.env, ...env }),
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     serialization,
   })

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { threadEntry } from '../../../platform/threads/start-thread.ts'
 import { InferenceError } from '../../errors.ts'
+import { engineEnvironment } from './engine-environment.ts'
 import { endWithParent } from './process-side.ts'
 import { errorOf, type Failure, failureOf } from './protocol.ts'
 
@@ -29,6 +30,7 @@ export const runOnce = <Command extends object, Result>(
     const child = fork(fileURLToPath(threadEntry(entry.importMetaUrl, entry.file)), [], {
       serialization: 'advanced',
       execArgv: [],
+      env: engineEnvironment(process.env),
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
     const end = (settle: () => void): void => {

@@ -1,13 +1,14 @@
-import { appendFile, cp, mkdir, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { decodeAudio } from '../../audio/decode.ts'
 import type { ChatEvent, ChatRequest, Engine } from '../engine.ts'
 import { testEngines } from '../optional/test-engines.fixture.ts'
 import { unitVector } from '../unit-vector.ts'
 import { openOnnxEngine } from './open-engine.ts'
 import { pool } from './pooling.ts'
+import { runGraph } from './run-graph.ts'
 
 const opened = new Map<string, Promise<Engine>>()
 const folders: string[] = []
@@ -65,6 +66,19 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
     for (const vector of both.vectors) expect(dot(vector, vector)).toBeCloseTo(1, 5)
     expect(dot(both.vectors[0]!, both.vectors[1]!)).toBeLessThan(0.99)
     expect(Object.keys(engine).filter((key) => ['chat', 'embed', 'transcribe'].includes(key))).toEqual(['embed'])
+  })
+
+  test('nothing is reported: onnxruntime stores no identifier of the device, and no events to send', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'onnx-home-'))
+    folders.push(home)
+    for (const name of ['HOME', 'TMPDIR', 'XDG_CACHE_HOME']) vi.stubEnv(name, home)
+    // With it, onnxruntime reports nothing anyway.
+    vi.stubEnv('CI', undefined)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    await (await open('test/fixtures/models/tiny-bert')).close()
+    await runGraph('test/fixtures/models/tiny-bert/onnx/model.onnx', [], { engines: testEngines! })
+    // tsx keeps what it compiles.
+    expect((await readdir(home)).filter((name) => !name.startsWith('tsx-'))).toEqual([])
   })
 
   test('the folder determines the pooling', async () => {

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { threadEntry } from '../../../platform/threads/start-thread.ts'
 import type { Environment } from '../../find-program.ts'
+import { engineEnvironment } from '../child/engine-environment.ts'
 
 /** A child program that ends when this process ends. */
 export interface SupervisedProgram {
@@ -27,7 +28,7 @@ export const superviseProgram = (
   const keeper = fork(fileURLToPath(threadEntry(import.meta.url, 'keeper.process')), [path, ...argv], {
     execArgv: [],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    env: env as NodeJS.ProcessEnv,
+    env: engineEnvironment(env),
     detached: process.platform !== 'win32',
     ...(cwd !== undefined && { cwd }),
   })

@@ -297,11 +297,11 @@ it.each(databases)('retries to many receivers that hang leave places for the oth
   const [hanging, healthy] = [await startReceiver(), await startReceiver()]
   hanging.respond = (_request, response) => void response.writeHead(500).end()
   for (let n = 0; n < 16; n++) {
-    await create({ kind: 'logs', type: 'webhook', name: `w${n}`, endpoint: hanging.url })
+    await create({ kind: 'logs', type: 'webhook', name: `w${n}`, endpoint: `${hanging.url}/${n}` })
   }
   await happen('a')
-  // The second half of the first deliveries waits for the first half.
-  for (let minute = 0; minute < 2; minute++) await world.advance(60)
+  // The second half of the first deliveries waits for the first half, which waits for open transactions of the server.
+  await deliverUntil(world, () => new Set(hanging.received.map(({ path }) => path)).size === 16)
   const open = hang(hanging)
   await create({ kind: 'logs', type: 'webhook', endpoint: healthy.url })
   const advanced = world.advance(60)

@@ -53,6 +53,12 @@ const start = async (): Promise<void> => {
   }
   process.on('SIGTERM', shutDown)
   process.on('SIGINT', shutDown)
+  // `svc up` and the demo start the service in its own process group, with a channel that closes however they end.
+  const shutDownAlone = (): void => shutDown('The program that started the service has ended')
+  // Nobody reads the output then, or after `npm start | head`.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
+  if (process.connected === false) shutDownAlone()
+  process.once('disconnect', shutDownAlone)
 }
 
 const main = async (): Promise<void> => {

@@ -23,7 +23,7 @@ export interface Io {
   readonly pager?: (text: string) => Promise<boolean>
   /** Prints requests and their durations to stderr. */
   readonly verbose?: boolean
-  /** Aborted with an `Interrupted` by Ctrl-C and by SIGTERM. */
+  /** Aborted with an `Interrupted` by Ctrl-C, SIGTERM, and SIGHUP. */
   readonly signal?: AbortSignal
   readonly now?: () => Date
 }
@@ -31,17 +31,19 @@ export interface Io {
 /** Its signal may be one that is never aborted. */
 export type SessionIo = Io & { readonly signal: AbortSignal }
 
-const SIGNAL_NUMBERS = { SIGINT: 2, SIGTERM: 15 } as const
+const SIGNAL_NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
 
 export type StopSignal = keyof typeof SIGNAL_NUMBERS
 
 /** `svc` was asked to stop. The exit code follows the shell's convention: 128 + the signal's number. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted'
+  readonly signal: StopSignal
   readonly exitCode: number
 
   constructor(signal: StopSignal) {
     super(`svc was stopped (${signal}).`)
+    this.signal = signal
     this.exitCode = 128 + SIGNAL_NUMBERS[signal]
   }
 }

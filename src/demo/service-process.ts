@@ -14,13 +14,14 @@ export const startService = async (dataDir: string) => {
       // The operator polls its round several times a second.
       SERVICE_RATE_LIMIT_PER_MINUTE: '1000',
     },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    // The service stops when the channel closes, however the demo ends.
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     // Ctrl-C must reach only the demo, which then stops the service.
     detached: true,
   })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const baseUrl = await new Promise<string>((resolve, reject) => {
-    createInterface({ input: child.stdout }).on('line', (line) => {
+    createInterface({ input: child.stdout! }).on('line', (line) => {
       const address = /listening on (\S+)/.exec(line)?.[1]
       if (address !== undefined) resolve(address)
       else if (line.startsWith('{')) console.error(line)
@@ -28,15 +29,12 @@ export const startService = async (dataDir: string) => {
     child.once('error', reject)
     child.once('exit', (code) => reject(new Error(`The service ended with code ${code} before it listened.`)))
   })
-  const kill = (): void => void child.kill('SIGKILL')
-  process.once('exit', kill)
   return {
     baseUrl,
     /** Resolves once the service has finished requests in flight. */
     async stop(): Promise<void> {
       child.kill('SIGTERM')
       await ended
-      process.off('exit', kill)
     },
   }
 }

@@ -96,7 +96,7 @@ describe('a service that is killed', () => {
       return service
     })
     expect(disturbed).toBe(undisturbed)
-    expect(await service.terminate()).toBe(0)
+    expect(await service.abandon(), 'as if `svc up` had been killed').toBe(0)
   })
 })
 

@@ -13,6 +13,8 @@ export interface RunningService {
   kill(): Promise<void>
   /** Asks it to stop; resolves with its exit code. */
   terminate(): Promise<number | null>
+  /** Ends what the program that started it, such as `svc up`, holds open; resolves with its exit code. */
+  abandon(): Promise<number | null>
 }
 
 /** Runs the program like `npm start`, on a data folder and a free port. */
@@ -30,7 +32,7 @@ export const runService = async (
       SERVICE_RATE_LIMIT_PER_MINUTE: '1000000',
       ...settings,
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))
   const lines: string[] = []
@@ -53,6 +55,11 @@ export const runService = async (
     },
     async terminate() {
       child.kill('SIGTERM')
+      return (await ended)[0]
+    },
+    async abandon() {
+      for (const stream of [child.stdout!, child.stderr!]) stream.destroy()
+      child.disconnect()
       return (await ended)[0]
     },
   }

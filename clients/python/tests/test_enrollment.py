@@ -50,18 +50,20 @@ def test_a_token_admits_a_device_once_and_its_key_is_kept_for_the_owner_only(
     assert caught.value.status == 401
     token = admin.request("POST", "/keys", {"name": "enrolls", "scopes": ["devices:write"]})["api_key"]
     stop = threading.Event()
-    fleet = Fleet(service.url, tmp_path)
+    home = tmp_path / "new"
+    fleet = Fleet(service.url, home)
     fleet.add("kitchen", no_training, enrollment_token=token)
     until(lambda: [each.device_identifier for each in admin.devices()] == ["kitchen"], "the device")
     fleet.end()
     assert fleet.errors == []
-    (identity,) = tmp_path.glob("devices/*/identity.json")
+    (identity,) = home.glob("devices/*/identity.json")
     assert identity.stat().st_mode & 0o777 == 0o600
+    assert {each.stat().st_mode & 0o777 for each in (home, home / "devices", identity.parent)} == {0o700}
     kept = json.loads(identity.read_text())
     assert (kept["base_url"], kept["device_id"]) == (service.url, "kitchen")
     # Without a token: the stored key is used.
     admin.push("guarded", {"w": np.zeros(1, "f4")}, "1.0.0")
-    again = Fleet(service.url, tmp_path)
+    again = Fleet(service.url, home)
     again.add("kitchen", lambda weights, plan: (weights, 1, {}), rounds=1)
     assert admin.train("guarded", rounds=1, min_devices=1).wait(timeout=PATIENCE).status == "completed"
     again.end()

@@ -259,6 +259,44 @@ def test_an_interrupted_program_says_so_and_ends_well(
     assert client.device(name).status == "inactive"
 
 
+def test_a_heartbeat_during_training_does_not_make_a_stopped_device_active_again(
+    client: Client, fleet: Fleet, bad_network: OpenProxy
+) -> None:
+    is_training, is_held, may_go_on, stop = (threading.Event() for _ in range(4))
+
+    def hold_one(method: str, path: str, before: int) -> None:
+        if method == "PUT" and is_training.is_set() and not is_held.is_set():
+            is_held.set()
+            assert may_go_on.wait(PATIENCE)
+
+    def train(weights: Any, plan: Any) -> Any:
+        is_training.set()
+        assert is_held.wait(PATIENCE)
+        stop.set()
+        return add_one(weights, plan)
+
+    client.push("overtaken", {"w": START}, "1.0.0")
+    fleet.add("overtaken", train, url=bad_network(hold_one).url, stop=stop)
+    client.train("overtaken", rounds=1, min_devices=1)
+    assert is_held.wait(PATIENCE)
+    until(lambda: client.device("overtaken").status == "inactive", "the goodbye")
+    may_go_on.set()
+    until(lambda: (client.device("overtaken").metrics or {}).get("training"), "the heartbeat")
+    assert client.device("overtaken").status == "inactive"
+
+
+def test_what_may_have_been_started_is_not_started_again(
+    client: Client, bad_network: OpenProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.push("once", {"w": START}, "1.0.0")
+    proxy = bad_network(lambda method, path, before: "lose" if method == "POST" and before == 0 else None)
+    afar = tributary.Client(proxy.url, client.connection.key)
+    with pytest.raises(TributaryError, match="It may have had its effect") as caught:
+        afar.train("once")
+    assert caught.value.code == "network_error"
+    assert len(client.jobs(model="once")) == 1
+
+
 def test_a_page_instead_of_the_service_is_noticed() -> None:
     with pytest.raises(ValueError, match="must be like http://127.0.0.1:8000"):
         tributary.Client("127.0.0.1:8000", "key")

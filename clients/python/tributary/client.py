@@ -273,7 +273,7 @@ class Client:
             else:
                 path = Path(weights)
             try:
-                self.request("POST", "/models", {"name": name, "framework": framework})
+                self.connection.call("POST", "/models", {"name": name, "framework": framework}, repeats=True)
             except TributaryError as error:
                 if error.status != 409:
                     raise
@@ -323,14 +323,16 @@ class Client:
         target = f"/models/{quote(name)}/versions/upload"
         size = path.stat().st_size
         sha256 = sha256_of(path)
+        # Without a label, the same upload becomes another version.
+        repeats = version is not None
         try:
             if size <= RESUMABLE_FROM:
                 files = {"file": (path.name, path.read_bytes())}
-                body = self.connection.submit(target, form, files, expects=("model_hash",))
+                body = self.connection.submit(target, form, files, expects=("model_hash",), repeats=repeats)
             else:
                 self.connection.upload(path, size, sha256)
                 named = {"upload": f"sha256:{sha256}", "upload_size": str(size), "file_name": path.name}
-                body = self.connection.submit(target, {**form, **named}, {}, expects=("model_hash",))
+                body = self.connection.submit(target, {**form, **named}, {}, expects=("model_hash",), repeats=repeats)
         except TributaryError as error:
             # The response to an earlier attempt may have been lost.
             for each in self.model(name).versions if error.status == 409 else []:

@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import random
+import socket
 import threading
 import time
 import urllib.error
@@ -149,22 +150,38 @@ class Connection:
             raise self._refusal(error) from None
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", None) or error or type(error).__name__
-            raise network_error(
+            unanswered = network_error(
                 f"No answer from {self.url} ({reason}). Is the service running and the address right?"
-            ) from error
+            )
+            unanswered.is_unsent = isinstance(reason, (ConnectionRefusedError, socket.gaierror))
+            raise unanswered from error
         self._show_warning(answer.headers.get("x-service-warning"))
         return answer
 
-    def call(self, method: str, path: str, body: Any = None, *, until: float | None = None, **options: Any) -> Json:
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        until: float | None = None,
+        repeats: bool | None = None,
+        **options: Any,
+    ) -> Json:
         """Send a request with retries (see `retrying`) and return the JSON of a successful response; {} of a 204.
 
-        A response without the fields that `expects` names is not from the service.
+        A response without the fields that `expects` names is not from the service. `repeats` is by default false for the
+        POST requests of a client, which could, for example, start a second job.
         """
+        if repeats is None:
+            repeats = method != "POST" or self.outlasts_others
         headers = {}
         if body is not None:
             headers["content-type"] = "application/json"
             options["body"] = json.dumps(body, allow_nan=False, default=_plain).encode()
-        return self.retrying(f"{method} {path}", lambda: self._json(method, path, headers=headers, **options), until)
+        return self.retrying(
+            f"{method} {path}", lambda: self._json(method, path, headers=headers, **options), until, repeats
+        )
 
     def submit(
         self,
@@ -173,13 +190,14 @@ class Connection:
         files: Mapping[str, tuple[str, bytes]],
         until: float | None = None,
         expects: Sequence[str] = (),
+        repeats: bool = True,
     ) -> Json:
-        """Send a form; after a broken connection, send all of it again."""
+        """Send a form; after a broken connection, send all of it again if it `repeats`."""
         content_type, body = form_of(fields, files)
         headers = {"content-type": content_type}
         timeout = TIMEOUT_SECONDS + len(body) / SLOWEST_BYTES_PER_SECOND
         options: Json = {"headers": headers, "body": body, "timeout": timeout, "expects": expects}
-        return self.retrying(f"POST {path}", lambda: self._json("POST", path, **options), until)
+        return self.retrying(f"POST {path}", lambda: self._json("POST", path, **options), until, repeats)
 
     def download(self, path: str, target: Path, size: int, sha256: str, until: float | None = None) -> None:
         """Download into `target`, resuming a partial file, even from an earlier run. Verifies size and hash."""
@@ -203,8 +221,9 @@ class Connection:
 
         self.retrying(f"upload of {path.name}", attempt)
 
-    def retrying(self, what: str, attempt: Callable[[], T], until: float | None = None) -> T:
-        """Retry `attempt` after network errors, 429, 500, 502, 503, and 504, but after no other error.
+    def retrying(self, what: str, attempt: Callable[[], T], until: float | None = None, repeats: bool = True) -> T:
+        """Retry `attempt` after network errors, 429, 500, 502, 503, and 504, but after no other error. Unless it
+        `repeats`, retry it only if the service has certainly not received it.
 
         Raises the last error after eight attempts in a row without progress, or when the next attempt would begin later
         than `until` (by `time.time`; by default two minutes from now).
@@ -217,6 +236,9 @@ class Connection:
             except TributaryError as error:
                 if not error.is_passing:
                     raise
+                if error.may_have_arrived and not repeats:
+                    message = f"{error.message} It may have had its effect: check before you repeat it."
+                    raise TributaryError(error.code, message, error.status) from error
                 failures = 1 if error.progressed else failures + 1
                 if error.retry_after is not None:
                     wait = min(error.retry_after, MAX_RETRY_AFTER_SECONDS) * (1 + random.random() / 10)

@@ -76,15 +76,18 @@ class Device:
         metrics: Mapping[str, Any] | None = None,
         *,
         wait_seconds: float = 0,
-        status: str = "active",
+        status: str | None = "active",
         until: float | None = None,
     ) -> Heartbeat:
-        """Send a heartbeat. The service may hold the response for `wait_seconds` (at most 55) until a round starts."""
+        """Send a heartbeat. The service may hold the response for `wait_seconds` (at most 55) until a round starts.
+
+        With `status=None`, the device's status stays as it is.
+        """
         sent_at = time.time()
         answer = self.connection.call(
             "PUT",
             f"/devices/{quote(self.device_id)}/heartbeat",
-            {"status": status, "metrics": dict(metrics or {})},
+            {**({} if status is None else {"status": status}), "metrics": dict(metrics or {})},
             query={"wait_seconds": wait_seconds, "known_assignments": self._assignments_tag},
             timeout=wait_seconds + 30,
             until=until,
@@ -234,7 +237,9 @@ class State:
         self.rounds = self.folder / "python-rounds"
         self.jobs = self.folder / "python-jobs"
         for path in (self.rounds, self.jobs):
-            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # With `parents`, others could read the folders above.
+            for each in (*reversed(path.parents), path):
+                each.mkdir(exist_ok=True, mode=0o700)
         self.num_samples = self.folder / "python-num-samples"
         self._path = self.folder / "identity.json"
 

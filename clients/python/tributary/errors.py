@@ -24,11 +24,18 @@ class TributaryError(Exception):
         self.retry_after = retry_after
         #: Whether a transfer made progress before this error: the count of attempts then starts over.
         self.progressed = False
+        #: Whether the request certainly did not reach the service.
+        self.is_unsent = False
 
     @property
     def is_passing(self) -> bool:
         """True if a later attempt may succeed."""
         return self.status in PASSING or self.code == "network_error"
+
+    @property
+    def may_have_arrived(self) -> bool:
+        """True if the service may have received the request, so that it may have had its effect."""
+        return self.status in (500, 502, 504) or (self.code == "network_error" and not self.is_unsent)
 
     @classmethod
     def from_answer(cls, status: int, body: Any, retry_after: float | None = None) -> TributaryError:

@@ -249,7 +249,8 @@ class _Heartbeats:
                 return
 
     def _beat(self) -> None:
-        if self._device.heartbeat({"training": True}).pending_round_id == self._plan.round_id:
+        # It may arrive after the goodbye of a program that is stopped.
+        if self._device.heartbeat({"training": True}, status=None).pending_round_id == self._plan.round_id:
             return
         status = self._device.round_status(self._plan.round_id)
         if status == "active":

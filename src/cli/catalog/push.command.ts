@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
@@ -9,6 +9,7 @@ import {
   SEMANTIC_VERSION,
 } from '../../domain/model.ts'
 import { sizeWords } from '../../domain/sizes.ts'
+import { clearLeftovers, growingIn } from '../../inference/whole-folder.ts'
 import { makeFolder } from '../../platform/files/make-folder.ts'
 import { wrongUsage } from '../failure.ts'
 import { parseThreshold } from '../model-tools/quantize.command.ts'
@@ -58,8 +59,10 @@ const quantized = async (
 ): Promise<{ readonly file: Pushed; readonly discard: () => Promise<void> }> => {
   if (quantize === undefined) return { file: pushed, discard: async () => undefined }
   const { nameOf, quantizeFile } = await import('../model-tools/quantize.ts')
-  await makeFolder(session.home.folder, 0o700)
-  const folder = await mkdtemp(join(session.home.folder, 'quantized-'))
+  const root = session.home.folder
+  const folder = growingIn(root)
+  await makeFolder(folder, 0o700)
+  await clearLeftovers(root, Date.now())
   const discard = () => rm(folder, { recursive: true, force: true })
   const options = { method: quantize, ...(qualityThreshold !== undefined && { qualityThreshold }) }
   const place = (method: string): string => join(folder, nameOf(pushed.fileName, method))

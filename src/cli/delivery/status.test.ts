@@ -105,6 +105,24 @@ it('watching ends when the last device reports the version as active, without wa
   expect(stdout).toMatch(/00:00:00 {2}rollout of 2\.0\.0: completed at 100%; devices: active 3\n$/)
 })
 
+it('watching exits with 1 when the rollout is deleted, and its devices get their previous version', async () => {
+  const { svc, env, world } = await startFleet(1)
+  await svc('deploy', 'm', '--yes')
+  const { key } = await world.register('operator')
+  const { plans, model_id } = JSON.parse((await svc('status', 'm', '--json')).stdout)
+  let deleted: Promise<unknown> | null = null
+  const { exitCode, stderr } = await runInProcess(['status', 'm', '--watch'], {
+    env,
+    now: world.now,
+    onOutput: (text) => {
+      if (text.includes('2.0.0'))
+        deleted ??= world.request('DELETE', `/api/v1/models/${model_id}/rollouts/${plans[0].id}`, { key })
+    },
+  })
+  expect(await deleted).toMatchObject({ status: 200 })
+  expect([exitCode, stderr]).toEqual([1, 'svc: The rollout of version 2.0.0 was deleted.\n'])
+})
+
 it('an interrupted watch says what continues, and how to watch it again', async () => {
   const { svc, env, world } = await startFleet(1)
   await svc('deploy', 'm', '--yes')

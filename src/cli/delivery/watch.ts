@@ -1,5 +1,6 @@
 import { shellWord } from '../../domain/shell-word.ts'
 import type { Connection } from '../connection.ts'
+import { Failure } from '../failure.ts'
 import { waitForNextPoll, withRetries } from '../polling.ts'
 import type { Session } from '../session.ts'
 import { isInProgress, type Plan, plansOf, progressOf } from './plans.ts'
@@ -50,7 +51,7 @@ export const watch = async (connection: Connection, first: ModelStatus, session:
       if (isFollowed) shownCounts = countWords(counts)
       if (isNews) session.out.line(`${time}  ${lineOf(plan)}${isFollowed ? `; devices: ${shownCounts}` : ''}`)
     }
-    if (followed === undefined) return
+    if (followed === undefined) throw new Failure(`The ${newest.kind} of version ${newest.version} was deleted.`)
     if (!isInProgress(followed)) return requireGoodEnd(followed)
   }
 }

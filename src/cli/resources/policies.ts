@@ -73,12 +73,12 @@ export const policies: Resource = {
         option('--step <percent>', 'increase at each step of the promotion (default: 10)', 'increment_step', 'number'),
         option('--interval <minutes>', 'minutes between steps (default: 60)', 'step_interval_minutes', 'number'),
       ],
-      done: 'The policy of model {model_id} is set; enabled: {enabled}.',
+      done: 'The policy is set; enabled: {enabled}.',
     }),
     action('delete', "delete a model's policy and its decisions", `DELETE ${AT}`, {
       args: [modelArgument],
       confirm: 'Deleting the policy of {model} with its decisions',
-      done: 'Deleted the policy of model {model_id}.',
+      done: 'Deleted the policy.',
     }),
     action('decisions', 'list the decisions of a policy', `GET ${AT}/decisions`, {
       args: [modelArgument],

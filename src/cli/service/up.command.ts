@@ -32,7 +32,8 @@ const up = async (options: UpOptions, session: Session): Promise<void> => {
   const child = spawn(process.execPath, [...process.execArgv, serviceProgram()], {
     cwd: io.cwd,
     env: settingsOf(options, io),
-    stdio: ['ignore', 'pipe', 'pipe'],
+    // The service stops when the channel closes, however svc ends.
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     // Ctrl-C reaches only svc, which then stops the service once.
     detached: true,
   })
@@ -72,9 +73,9 @@ const up = async (options: UpOptions, session: Session): Promise<void> => {
     if (line.startsWith('{')) return out.note(line)
     if (!/^SIG(TERM|INT)/.test(line)) out.line(line)
   }
-  createInterface({ input: child.stderr }).on('line', out.note)
+  createInterface({ input: child.stderr! }).on('line', out.note)
   let reported: Promise<void> = Promise.resolve()
-  createInterface({ input: child.stdout }).on('line', (line) => {
+  createInterface({ input: child.stdout! }).on('line', (line) => {
     reported = reported.then(() => tell(line)).catch((error: Error) => out.note(error.message))
   })
   try {

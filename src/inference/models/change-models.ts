@@ -75,7 +75,7 @@ export const addModel = async (home: string, options: ModelToAdd): Promise<Model
   // A model in several files is opened by its first.
   const source = format === 'gguf' ? (partsOf(found.path)?.[0] ?? found.path) : found.path
   const variant = normalVariant(requested ?? variantInName(basename(source)) ?? 'default')
-  await makeFolder(root)
+  await makeFolder(root, 0o700)
   await clearLeftovers(root, Date.now())
   const growing = growingIn(root)
   const file = basename(source).replace(/^\.+|[:\\]/g, '_')

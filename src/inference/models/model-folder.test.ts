@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
@@ -56,10 +56,12 @@ it('the starter model is always available, also as starter:4bit', async () => {
 })
 
 it('an added file is stored with its size and hash, and is found by name and by bits', async () => {
-  const home = await emptyFolder()
+  const home = join(await emptyFolder(), 'new')
   const source = fixture('tiny-chat-q8_0.gguf')
   const bytes = await readFile(source)
   const added = await addModel(home, { name: 'tiny', path: source, now })
+  // Keys are stored next to the models.
+  expect((await stat(home)).mode & 0o777).toBe(0o700)
   const path = join(home, 'models', 'tiny', 'q8_0', 'tiny-chat-q8_0.gguf')
   const model = { variant: 'q8_0', path, format: 'gguf', bytes: bytes.length, sha256: sha256(bytes), source }
   expect(added).toEqual({ name: 'tiny:q8_0', ...model })

@@ -51,7 +51,7 @@ export const createConversions = (
     const { modelId } = version
     for (const format of formats)
       await conversionsStore.request(tx, { modelId, version: version.version, format }, now())
-    // Published even without formats: failed conversions may be pending again.
+    // Published even without formats: earlier conversions may be pending again.
     await events.publish(tx, 'conversion.requested', { modelId })
   }
 
@@ -80,7 +80,7 @@ export const createConversions = (
       if (await inBackground(tx, version)) formats.add('onnx')
       for (const format of formats) if (isAlready(format, version)) formats.delete(format)
       const isGraph = isArchitecture(version.fileName)
-      if (isGraph) await conversionsStore.retryFailed(tx, version.modelId, now())
+      if (isGraph) await conversionsStore.restart(tx, version.modelId, now())
       if (isGraph || formats.size > 0) await request(tx, version, formats)
     },
 

@@ -97,11 +97,15 @@ export const conversionsStore = {
     return rows[0]!.found
   },
 
-  /** Retries failed conversions, which may have lacked an architecture: of this model, and of rounds that trained it. */
-  async retryFailed(db: Executor, modelId: string, now: Date): Promise<void> {
+  /**
+   * Starts conversions again that may lack an architecture: of this model, and of rounds that trained it. Also those that are
+   * running, which have read their input before.
+   */
+  async restart(db: Executor, modelId: string, now: Date): Promise<void> {
     await sql`
-      update conversions set state = 'pending', reason = null, ended_at = null, attempts = 0, requested_at = ${now}
-      where state = 'failed' and model_id in (
+      update conversions set state = 'pending', reason = null, ended_at = null, attempts = 0, requested_at = ${now},
+        lease_owner = null, lease_until = null
+      where state <> 'ready' and model_id in (
         select id from models where ${modelId}::uuid in (id, architecture_model_id))`.execute(db)
   },
 

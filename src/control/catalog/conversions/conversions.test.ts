@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { expect, it, vi } from 'vitest'
@@ -10,6 +10,7 @@ import { numbersOf, tensorOf } from '../../../convert/onnx/tensors.ts'
 import { writeOnnx } from '../../../convert/onnx/write-onnx.ts'
 import { encodeElements } from '../../../tensors/elements.ts'
 import { writeNpz } from '../../../tensors/write-npz.ts'
+import { conversionsStore } from './conversions.store.ts'
 
 const sha256 = (bytes: Uint8Array) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
 
@@ -139,6 +140,21 @@ it('a failed conversion is 404 with the reason, until a matching architecture is
     { state: 'failed', reason: expect.stringContaining("'fc.weight' has the shape [3, 2], but [3, 4] in the graph") },
   ])
   await upload(architecture(), 'net.onnx')
+  expect(await settled(() => formatsOf(1))).toMatchObject([{ state: 'ready' }])
+})
+
+it('a conversion that runs while an architecture is uploaded starts again with it', async () => {
+  const { world, id, upload, formatsOf } = await start()
+  await upload(weights(), 'net.npz', { formats: 'onnx' })
+  await settled(() => formatsOf(1))
+  const db = world.database!.sql
+  const conversion = { modelId: id, version: 1, format: 'onnx' } as const
+  const owner = randomUUID()
+  await sql`update conversions set state = 'running', lease_owner = ${owner}, lease_until = now() + interval '15 seconds'
+    where model_id = ${id}`.execute(db)
+  await upload(architecture(), 'net.onnx')
+  // The other process has read its input before.
+  await conversionsStore.end(db, conversion, owner, { reason: 'It has no graph.' }, world.now())
   expect(await settled(() => formatsOf(1))).toMatchObject([{ state: 'ready' }])
 })
 

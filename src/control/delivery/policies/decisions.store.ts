@@ -31,6 +31,10 @@ export interface StoredDecision {
   readonly decidedAt: Date | null
 }
 
+/** A disabled policy decides nothing; its canary stays as it is until the policy is enabled again or an operator ends it. */
+const isObserved = sql<boolean>`status = 'observing' and exists (
+  select from delivery_policies p where p.id = policy_id and p.enabled)`
+
 /** The decisions of policies, and what devices measured until then. */
 export const decisionsStore = {
   async addDecision(tx: Executor, decision: StoredDecision): Promise<void> {
@@ -51,7 +55,7 @@ export const decisionsStore = {
   },
 
   async observing(db: Executor, policyId?: string): Promise<{ decision: StoredDecision; policy: StoredPolicy }[]> {
-    let query = db.selectFrom('delivery_decisions').selectAll().where('status', '=', 'observing')
+    let query = db.selectFrom('delivery_decisions').selectAll().where(isObserved)
     if (policyId !== undefined) query = query.where('policy_id', '=', policyId)
     const decisions = (await query.execute()).map(decisionFrom)
     if (decisions.length === 0) return []
@@ -69,7 +73,7 @@ export const decisionsStore = {
       .selectFrom('delivery_decisions')
       .select('id')
       .where('id', '=', id)
-      .where('status', '=', 'observing')
+      .where(isObserved)
       .forUpdate()
       .executeTakeFirst()
     return row !== undefined

@@ -147,9 +147,8 @@ export const createHeartbeatWrites = (context: Context, parts: Parts) => {
       (metricsOf(heartbeat) ?? metrics) !== metrics ||
       slotAt(heartbeat.at) !== slotAt(device.lastHeartbeat)
     if (isNews) return null
-    // Omits status and trains, which are unchanged: another key may change them before this is written. Writes metrics again,
-    // because another process may have changed them.
-    late.set(key, mergeHeartbeats(late.get(key), { ...heartbeat, status: null, trains: null }))
+    // Writes again what is unchanged, because another process or key may have changed it.
+    late.set(key, mergeHeartbeats(late.get(key), { ...heartbeat, isLate: true }))
     startTimer()
     return heartbeat.at > device.lastHeartbeat ? { ...device, lastHeartbeat: heartbeat.at } : device
   }

@@ -91,6 +91,7 @@ export const createHeartbeatsService = (context: Context, { devices }: { readonl
       onlyId: holds(caller, 'devices:write') && !isOwn ? null : caller.deviceId,
       onlyOrg: caller.orgId ?? orgId ?? null,
       count: heartbeats,
+      isLate: false,
     }
     const known = writes.defer(heartbeat)
     if (known !== null) return { device: known, mayTrainSoon: false, pendingRoundId: null, pendingEvaluationId: null }

@@ -20,6 +20,8 @@ export interface HeartbeatWrite {
   readonly onlyOrg: string | null
   /** The number of heartbeats that it stands for. */
   readonly count: number
+  /** Whether it was answered before it is written: what was reported about the device since then is newer. */
+  readonly isLate: boolean
 }
 
 export type Received = Pick<StoredDevice, 'id' | 'deviceId' | 'orgId' | 'reported' | 'trains' | 'lastHeartbeat'>
@@ -114,8 +116,8 @@ const write = async (db: Executor, heartbeats: readonly HeartbeatWrite[]): Promi
     update devices d set
       last_heartbeat = greatest(d.last_heartbeat, b.at),
       updated_at = greatest(d.updated_at, b.at),
-      status = coalesce(b.status, d.status),
-      trains = coalesce(b.trains, d.trains),
+      status = case when b.is_late and d.updated_at >= b.at then d.status else coalesce(b.status, d.status) end,
+      trains = case when b.is_late and d.updated_at >= b.at then d.trains else coalesce(b.trains, d.trains) end,
       -- As long as the last one, and not much shorter than those before: rounds make heartbeats come in bursts.
       heartbeat_seconds = least(${MAX_INTERVAL_SECONDS}::real, greatest(b.wait_seconds,
         extract(epoch from b.at - d.last_heartbeat)::real, coalesce(d.heartbeat_seconds, 0) / 2)),
@@ -135,8 +137,9 @@ const write = async (db: Executor, heartbeats: readonly HeartbeatWrite[]): Promi
         ${heartbeats.map((b) => b.at)}::timestamptz[],
         ${heartbeats.map((b) => b.onlyId)}::uuid[], ${heartbeats.map((b) => b.onlyOrg)}::text[],
         ${heartbeats.map((b) => b.trains)}::boolean[], ${heartbeats.map((b) => b.waitSeconds)}::real[],
-        ${heartbeats.map((b) => slotAt(b.at))}::integer[], ${heartbeats.map((b) => Math.min(b.count, MAX_COUNT))}::integer[]
-      ) with ordinality as u (device_id, status, metrics, at, only_id, only_org, trains, wait_seconds, slot, beats, n)
+        ${heartbeats.map((b) => slotAt(b.at))}::integer[], ${heartbeats.map((b) => Math.min(b.count, MAX_COUNT))}::integer[],
+        ${heartbeats.map((b) => b.isLate)}::boolean[]
+      ) with ordinality as u (device_id, status, metrics, at, only_id, only_org, trains, wait_seconds, slot, beats, is_late, n)
     ) as b
     -- Nearly every beat is of the device that owns the key. Else it is of the only one of that name that the key sees.
     where d.id = coalesce(b.only_id, (

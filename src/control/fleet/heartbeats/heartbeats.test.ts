@@ -57,6 +57,36 @@ describe('a heartbeat', () => {
     expect(await read()).toMatchObject(goodbye)
   })
 
+  it('makes a device active again that another key has reported as inactive, and takes part in rounds again', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('phone')
+    const { key: operator } = await world.register('desk')
+    const send = (sender: string, body: object) =>
+      world.request('PUT', '/api/v1/devices/phone/heartbeat', { key: sender, body })
+    const read = async () => (await world.request('GET', '/api/v1/devices/phone', { key })).body
+    await send(key, { status: 'active', trains: true })
+    await world.advance(1)
+    await send(operator, { status: 'inactive', trains: false })
+    await world.advance(1)
+    // The first may still be answered from memory.
+    expect((await send(key, { status: 'active', trains: true })).body).toMatchObject({ status: 'active' })
+    await send(key, {})
+    expect(await read()).toMatchObject({ status: 'active', trains: true })
+  })
+
+  it('that is written later does not change back what another key has reported since', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('phone')
+    const { key: operator } = await world.register('desk')
+    const send = (sender: string, body: object) =>
+      world.request('PUT', '/api/v1/devices/phone/heartbeat', { key: sender, body })
+    await send(key, { status: 'active' })
+    await world.advance(1)
+    await send(key, { status: 'active' })
+    await send(operator, { status: 'inactive' })
+    expect((await world.request('GET', '/api/v1/devices/phone', { key })).body).toMatchObject({ status: 'inactive' })
+  })
+
   it('that waits is answered in time although the clock is set back', async () => {
     const world = await startWorld()
     const { key } = await world.register('phone')

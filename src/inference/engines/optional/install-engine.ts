@@ -6,6 +6,7 @@ import { makeFolder } from '../../../platform/files/make-folder.ts'
 import { InferenceError } from '../../errors.ts'
 import { bytesUnder } from '../../models/copy-model.ts'
 import { clearLeftovers, discard, growingIn, replace } from '../../whole-folder.ts'
+import { engineEnvironment } from '../child/engine-environment.ts'
 import { type EngineState, engineState, faultOf, modulePathOf } from './installed-engine.ts'
 import type { OptionalEngine } from './optional-engine.ts'
 
@@ -72,7 +73,7 @@ const assertUsable = async (part: OptionalEngine, folder: string, options: Insta
   }
   const url = JSON.stringify(pathToFileURL(modulePathOf(part, folder)).href)
   const argv = ['--input-type=module', '-e', `await import(${url}); process.exit(0)`]
-  await runProgram(process.execPath, argv, { cwd: folder, env: options.env, signal: options.signal })
+  await runProgram(process.execPath, argv, { cwd: folder, env: engineEnvironment(options.env), signal: options.signal })
 }
 
 const prepare = async (part: OptionalEngine, staging: string): Promise<void> => {
@@ -84,7 +85,7 @@ const prepare = async (part: OptionalEngine, staging: string): Promise<void> => 
 
 const install = async (part: OptionalEngine, options: InstallOptions): Promise<void> => {
   const { engines, env, signal, note } = options
-  await makeFolder(engines)
+  await makeFolder(engines, 0o700)
   await clearLeftovers(engines, Date.now())
   const folder = join(engines, part.folder)
   const staging = growingIn(engines)

@@ -85,7 +85,7 @@ const useDecisionDeadline = (rollout: Rollout): Date | null => {
   const query = { limit: 100 }
   const found = useApi('/api/v1/models/{model_id}/policy/decisions', { path, query }, { enabled })
   const decision = found.data?.decisions.find(({ canary_rollout_id: id }) => id === rollout.rollout_id)
-  if (!enabled || policy.data === undefined || decision?.status !== 'observing') return null
+  if (!enabled || policy.data?.enabled !== true || decision?.status !== 'observing') return null
   return new Date(Date.parse(decision.created_at) + policy.data.observe_minutes * MINUTE_MS)
 }
 

@@ -4,7 +4,7 @@ import { splitReference } from '../../domain/model-reference.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Field } from '../output.ts'
-import { timeWords } from '../resources/cells.ts'
+import { textWords, timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
 
 type Version =
@@ -50,7 +50,7 @@ export const define = (command: Command, session: Session): void => {
         ...found.formats.map(
           ({ format, state, reason }): Field => [`As ${format}`, reason === null ? state : `${state}: ${reason}`],
         ),
-        ['Added', timeWords(found.uploaded_at)],
+        ['Added', textWords(found.uploaded_at)],
         ...(training === null
           ? [['From', found.trained_by === null ? 'an upload' : `round ${found.trained_by.round_number}`] as const]
           : originOf(training)),

@@ -22,8 +22,8 @@ export const timeWords = (iso: string): string => iso.slice(0, 16).replace('T', 
 
 const TIMESTAMP = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z$/
 
-/** To the second where a record, not a table, shows a time. */
-const textWords = (text: string): string => text.replace(TIMESTAMP, '$1 $2 UTC')
+/** Writes a time, and leaves other text as it is: to the second, because records have more space than tables. */
+export const textWords = (text: string): string => text.replace(TIMESTAMP, '$1 $2 UTC')
 
 const listWords = (values: readonly unknown[]): string =>
   values.length === 0

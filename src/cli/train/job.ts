@@ -4,7 +4,7 @@ import { percent } from '../../domain/percent.ts'
 import type { Connection } from '../connection.ts'
 import { modelNamed } from '../model-sources/catalog.ts'
 import type { Output } from '../output.ts'
-import { timeWords } from '../resources/cells.ts'
+import { textWords } from '../resources/cells.ts'
 import { find } from '../resources/find.ts'
 import type { Session } from '../session.ts'
 
@@ -121,7 +121,7 @@ export const printJob = (out: Output, job: JobDetail): void => {
     ['Model', job.model_name ?? job.model_id],
     ['Result', job.latest_model_id],
     job.published.length > 0 && ['Versions', job.published.map(({ version_label }) => version_label).join(', ')],
-    job.waiting_until !== null && ['Waiting for devices until', timeWords(job.waiting_until)],
+    job.waiting_until !== null && ['Waiting for devices until', textWords(job.waiting_until)],
     job.waiting_for !== null && ['Waiting', job.waiting_for],
   ])
   if (job.history.length === 0) return

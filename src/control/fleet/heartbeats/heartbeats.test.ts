@@ -2,6 +2,17 @@ import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { formOf, startWorld } from '../../../../test/world.ts'
 
+/** A device, and another key that may report about it. */
+const phoneAndOperator = async () => {
+  const world = await startWorld()
+  const { key } = await world.register('phone')
+  const { key: operator } = await world.register('desk')
+  const send = (sender: string, body: object) =>
+    world.request('PUT', '/api/v1/devices/phone/heartbeat', { key: sender, body })
+  const read = async () => (await world.request('GET', '/api/v1/devices/phone', { key })).body
+  return { world, key, operator, send, read }
+}
+
 describe('a heartbeat', () => {
   it('is recorded with its metrics and answered with the time', async () => {
     const world = await startWorld()
@@ -58,12 +69,7 @@ describe('a heartbeat', () => {
   })
 
   it('makes a device active again that another key has reported as inactive, and takes part in rounds again', async () => {
-    const world = await startWorld()
-    const { key } = await world.register('phone')
-    const { key: operator } = await world.register('desk')
-    const send = (sender: string, body: object) =>
-      world.request('PUT', '/api/v1/devices/phone/heartbeat', { key: sender, body })
-    const read = async () => (await world.request('GET', '/api/v1/devices/phone', { key })).body
+    const { world, key, operator, send, read } = await phoneAndOperator()
     await send(key, { status: 'active', trains: true })
     await world.advance(1)
     await send(operator, { status: 'inactive', trains: false })
@@ -75,16 +81,12 @@ describe('a heartbeat', () => {
   })
 
   it('that is written later does not change back what another key has reported since', async () => {
-    const world = await startWorld()
-    const { key } = await world.register('phone')
-    const { key: operator } = await world.register('desk')
-    const send = (sender: string, body: object) =>
-      world.request('PUT', '/api/v1/devices/phone/heartbeat', { key: sender, body })
+    const { world, key, operator, send, read } = await phoneAndOperator()
     await send(key, { status: 'active' })
     await world.advance(1)
     await send(key, { status: 'active' })
     await send(operator, { status: 'inactive' })
-    expect((await world.request('GET', '/api/v1/devices/phone', { key })).body).toMatchObject({ status: 'inactive' })
+    expect(await read()).toMatchObject({ status: 'inactive' })
   })
 
   it('that waits is answered in time although the clock is set back', async () => {

@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import type { DeliveryState } from '../../src/sdk/assignment.ts'
 import { initialModel } from '../../src/sdk/trainers/dense-network.ts'
 import { encodeModel } from '../../src/sdk/trainers/weights-codec.ts'
@@ -39,12 +40,21 @@ export const startDelivered = async (webFolder: string): Promise<Delivered> => {
   const report: Delivered['report'] = async (planId, stateOf, reason) => {
     await Promise.all(
       fleet.map(async ({ device }, index) => {
-        const state = stateOf(index)
         const given = (await device.assignments()).find((assignment) => assignment.planId === planId)
-        if (state === undefined || given === undefined) return
+        if (given === undefined) return
+        const state = stateOf(index)
+        if (state === undefined) return
         await device.reportAssignment(planId, { state, version: given.version, ...(state === 'failed' && { reason }) })
       }),
     )
+  }
+
+  const rolloutsOf = async (model: string) =>
+    ((await ask('GET', `/models/${model}/rollouts`)) as unknown as { rollouts: readonly Started[] }).rollouts
+  /** The policy creates a canary after the round has ended: returns it once it is there. */
+  const canaryAfter = async (earlier: number): Promise<Started> => {
+    await expect.poll(async () => (await rolloutsOf('my-model')).length).toBe(earlier + 1)
+    return (await rolloutsOf('my-model'))[0]!
   }
 
   const modelId = await uploadModel(world, key, 'my-model')
@@ -62,6 +72,7 @@ export const startDelivered = async (webFolder: string): Promise<Delivered> => {
   await ask('PUT', '/models/my-model/policy', { enabled: true, canary_percentage: 25, observe_minutes: 30 })
   const second = (await startJob(world, key, { ...fields, rounds: 1 })).body as Started
   await play(world, second.id, fleet)
+  await canaryAfter(1)
   await world.advance(31 * 60)
 
   await ask('POST', '/models', { name: 'vision', framework: 'pytorch', description: 'Finds defects on the line' })
@@ -78,7 +89,7 @@ export const startDelivered = async (webFolder: string): Promise<Delivered> => {
   await report(paused.rollout_id, (index) => (index < 4 ? 'active' : index < 6 ? 'failed' : undefined), 'out of memory')
   const running = await ask('POST', '/models/my-model/rollouts', {
     version: '1.1.0',
-    // Which of the twelve devices are included is random, but some always are.
+    // Which of the twelve devices are included is random.
     rollout_percentage: 60,
     increment_step: 20,
     step_interval_minutes: 20,
@@ -86,9 +97,8 @@ export const startDelivered = async (webFolder: string): Promise<Delivered> => {
   await world.advance(20 * 60)
   await world.advance(8 * 60)
   await comeOnce(fleet)
-  await report(running.rollout_id, (index) =>
-    index % 3 === 0 ? 'active' : index % 3 === 1 ? 'downloading' : undefined,
-  )
+  let asked = 0
+  await report(running.rollout_id, () => (['active', 'downloading', undefined] as const)[asked++ % 3])
   const outside = await ask('POST', '/deploy/execute', {
     model_name: 'hf:org/thing',
     model_version: '1',
@@ -96,7 +106,7 @@ export const startDelivered = async (webFolder: string): Promise<Delivered> => {
   })
   const third = (await startJob(world, key, { ...fields, rounds: 1 })).body as Started
   await play(world, third.id, fleet)
-  const { rollouts } = (await ask('GET', `/models/my-model/rollouts`)) as unknown as { rollouts: readonly Started[] }
+  const canary = await canaryAfter(3)
   return {
     world,
     fleet,
@@ -119,7 +129,7 @@ export const startDelivered = async (webFolder: string): Promise<Delivered> => {
       group: `/delivery/groups/${group.id}`,
       pairing: '/delivery/pairing',
       outside: `/delivery/deployments/${outside.deployment_id}`,
-      canary: `/delivery/rollouts/${modelId}/${rollouts[0]!.rollout_id}`,
+      canary: `/delivery/rollouts/${modelId}/${canary.rollout_id}`,
     },
   }
 }

@@ -15,7 +15,16 @@ const rooms = {
   control: ['domain', 'tensors', 'convert', 'aggregation', 'secure-aggregation', 'platform'],
   client: ['domain'],
   sdk: ['domain', 'tensors', 'client', 'secure-aggregation', 'platform/transfer'],
-  agent: ['sdk', 'domain', 'client', 'tensors', 'secure-aggregation', 'platform/files', 'platform/transfer'],
+  agent: [
+    'sdk',
+    'domain',
+    'client',
+    'tensors',
+    'secure-aggregation',
+    'platform/files',
+    'platform/threads',
+    'platform/transfer',
+  ],
   inference: ['domain', 'platform/http', 'platform/threads', 'platform/files', 'platform/transfer'],
   cli: [
     'domain',

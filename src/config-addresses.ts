@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { isLoopback } from './domain/loopback.ts'
 import { parseOrigins, parsePublicUrl } from './domain/own-hosts.ts'
 import { parseStorageUrl, type StorageLocation } from './domain/storage-location.ts'
+import { withoutCredentials } from './domain/without-credentials.ts'
 
 /** An invalid setting. The service prints the message and does not start. */
 export class ConfigError extends Error {
@@ -47,7 +48,9 @@ export const storageOf = (value: string | undefined): StorageLocation => {
 export const originsOf = (value = ''): readonly string[] => {
   const { origins, wrong } = parseOrigins(value)
   if (wrong === null) return origins
-  throw new ConfigError(`SERVICE_CORS_ORIGINS must list origins such as https://app.example.org, got '${wrong}'.`)
+  throw new ConfigError(
+    `SERVICE_CORS_ORIGINS must list origins such as https://app.example.org, got '${withoutCredentials(wrong)}'.`,
+  )
 }
 
 export const publicUrlOf = (value: string | undefined): string | null => {
@@ -92,7 +95,8 @@ export const oidcOf = (
   const url = parsePublicUrl(issuer) === null ? null : new URL(issuer)
   if (url === null || (url.protocol === 'http:' && !isLoopback(url.hostname))) {
     throw new ConfigError(
-      `SERVICE_OIDC_ISSUER must be the https address of the issuer, such as https://login.example.org, got '${issuer}'.`,
+      'SERVICE_OIDC_ISSUER must be the https address of the issuer, without a user name, password, or query, such as ' +
+        `https://login.example.org, got '${withoutCredentials(issuer)}'.`,
     )
   }
   return { issuer, clientId, clientSecret }
@@ -129,6 +133,9 @@ export const proxiesOf = (value: string | undefined): readonly string[] => {
   if (networks.every(isNetwork)) return networks
   throw new ConfigError(
     'SERVICE_TRUST_PROXY must be off, or list the addresses and networks of your proxies, such as 10.0.0.0/8,::1 ' +
-      `(also by name: ${NAMED_NETWORKS.join(', ')}), got '${value}'.`,
+      `(also by name: ${NAMED_NETWORKS.join(', ')}), got '${networks
+        .filter((one) => !isNetwork(one))
+        .map(withoutCredentials)
+        .join(',')}'.`,
   )
 }

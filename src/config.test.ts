@@ -80,6 +80,7 @@ describe('the settings', () => {
   it.each([
     ['SERVICE_PORT', 'eighty'],
     ['SERVICE_PORT', '65536'],
+    ['SERVICE_PORT', '0x1F40'],
     ['SERVICE_ENROLLMENT', 'maybe'],
     ['SERVICE_DATABASE_URL', 'mysql://localhost/x'],
     ['SERVICE_OIDC_ISSUER', 'https://login.example.org'],
@@ -123,6 +124,31 @@ describe('the settings', () => {
     ['SERVICE_PROT', '80'],
   ])('refuse %s=%s by name', (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(name)
+  })
+
+  it.each([
+    'SERVICE_BACKUP_URL',
+    'SERVICE_CORS_ORIGINS',
+    'SERVICE_DATABASE_URL',
+    'SERVICE_INFERENCE_URL',
+    'SERVICE_OIDC_ISSUER',
+    'SERVICE_PUBLIC_URL',
+    'SERVICE_SMTP_URL',
+    'SERVICE_STORAGE_URL',
+    'SERVICE_TRUST_PROXY',
+  ])('a refused %s does not show the password in it', (name) => {
+    const oidc = {
+      SERVICE_OIDC_ISSUER: 'https://login.example.org',
+      SERVICE_OIDC_CLIENT_ID: 'svc',
+      SERVICE_OIDC_CLIENT_SECRET: 'other',
+    }
+    for (const login of ['user:pass@', 'user:pa/pass@', ':pass@']) {
+      const s3 = `s3://bucket?endpoint=http://${login}localhost:9000`
+      for (const value of [`https://${login}example.org`, `ftp://${login}example.org`, `${login}example.org`, s3]) {
+        expect(() => readConfig({ ...oidc, [name]: value })).toThrow(name)
+        expect(() => readConfig({ ...oidc, [name]: value })).not.toThrow(/pass@/)
+      }
+    }
   })
 
   it.each([

@@ -15,6 +15,7 @@ import {
   storageOf,
 } from './config-addresses.ts'
 import type { EnrollmentMode } from './domain/access.ts'
+import { decimalNumber } from './domain/decimal-number.ts'
 import { isLoopback } from './domain/loopback.ts'
 import type { StorageLocation } from './domain/storage-location.ts'
 
@@ -121,7 +122,7 @@ export const readConfig = (environment: Environment): Config => {
   const number = (name: string, range: { min: number; max: number; whole?: boolean }, fallback: number): number => {
     const value = text(name)
     if (value === undefined) return fallback
-    const parsed = Number(value)
+    const parsed = decimalNumber(value)
     if (!(parsed >= range.min && parsed <= range.max) || (range.whole !== false && !Number.isInteger(parsed))) {
       const kind = range.whole === false ? 'number' : 'whole number'
       throw new ConfigError(`${name} must be a ${kind} from ${range.min} to ${range.max}, got '${value}'.`)

@@ -4,12 +4,16 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { builtFile } from '../../test/e2e/built-program.ts'
 import { startWorld, type TestDevice, type World } from '../../test/world.ts'
 import { unwrap } from '../client/client.ts'
 import { runAgent } from './agent.ts'
 import { noTrainer } from './agent-trainer.ts'
+
+const TRAINER = `echo training $$
+  while ! [ -e go ]; do sleep 0.05; done
+  printf 12345678 > "$SERVICE_OUTPUT_WEIGHTS"; printf '{"num_samples": 2}' > "$SERVICE_OUTPUT_METRICS"`
 
 interface AgentProcess {
   readonly child: ChildProcess
@@ -17,30 +21,20 @@ interface AgentProcess {
   readonly line: (text: string) => Promise<string>
 }
 
-/** Starts a real agent in a separate process. Its trainer prints "training" and ends only once the file `go` exists. */
+/**
+ * Starts a real agent in a separate process. Its trainer, a command, prints "training" and its process id, and ends only
+ * once the file `go` exists.
+ */
 const startProcess = async (world: World, device: TestDevice, folder: string): Promise<AgentProcess> => {
   const program = join(folder, 'agent.mjs')
   await writeFile(
     program,
-    `import { existsSync } from 'node:fs'
-    import { writeFile } from 'node:fs/promises'
-    import { join } from 'node:path'
-    import { runAgent } from ${JSON.stringify(await builtFile('agent/agent.js'))}
+    `import { runAgent } from ${JSON.stringify(await builtFile('agent/agent.js'))}
+    import { commandTrainer } from ${JSON.stringify(await builtFile('agent/command-trainer.js'))}
     const stop = new AbortController()
     process.once('SIGTERM', () => stop.abort(new Error('The agent was stopped (SIGTERM).')))
     const folder = ${JSON.stringify(folder)}
-    const trainer = {
-      train: async (task) => {
-        console.log('training')
-        while (!existsSync(join(folder, 'go'))) {
-          await new Promise((resolve) => setTimeout(resolve, 20))
-          task.signal.throwIfAborted()
-        }
-        const weights = join(task.folder, 'update.bin')
-        await writeFile(weights, new Float32Array([1, 2]))
-        return { weights, report: { numSamples: 2 }, globalModel: null }
-      },
-    }
+    const trainer = commandTrainer({ command: ${JSON.stringify(TRAINER)}, cwd: folder, onLine: console.log })
     await runAgent({
       baseUrl: ${JSON.stringify(world.baseUrl)}, deviceId: ${JSON.stringify(device.deviceId)}, apiKey: ${JSON.stringify(device.key)},
       stateDir: folder, intervalSeconds: 0.3, rounds: 1, trainer: () => trainer, signal: stop.signal, log: console.log,
@@ -123,13 +117,14 @@ test('a second agent refuses to start on the folder of a running one, but starts
   expect((await readdir(own)).includes('agent.lock')).toBe(false)
 })
 
-test('a killed agent resumes its round when it is restarted', async () => {
+test('a killed agent takes its trainer with it, and resumes its round when it is restarted', async () => {
   const { world, folder, device, explain } = await begin()
   const killed = await startProcess(world, device, folder)
-  await killed.line('training')
+  const trainer = Number((await killed.line('training')).split(' ')[1])
   killed.child.kill('SIGKILL')
   await once(killed.child, 'exit')
   expect(await explain()).toMatchObject({ state: 'selected' })
+  await vi.waitFor(() => expect(() => process.kill(trainer, 0)).toThrow('ESRCH'), { timeout: 30_000 })
   await writeFile(join(folder, 'go'), '')
   const { child } = await startProcess(world, device, folder)
   expect(await once(child, 'exit')).toEqual([0, null])

@@ -1,7 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { basename, dirname, join } from 'node:path'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { TrainingTask } from './agent-trainer.ts'
 import { commandTrainer } from './command-trainer.ts'
 
@@ -52,13 +52,14 @@ test('a command reads the plan and the global weights, and writes new weights an
     report '{ "num_samples": 12, "loss": 0.5, "accuracy": 0.75 }'`,
     (line) => lines.push(line),
   )
-  expect(await trainer.train(task({ globalWeights }))).toEqual({
-    weights: join(folder, 'update.safetensors'),
+  const outcome = await trainer.train(task({ globalWeights }))
+  expect(outcome).toEqual({
+    weights: expect.stringMatching(/run-\w+.update\.safetensors$/),
     report: { numSamples: 12, localLoss: 0.5, localAccuracy: 0.75, trainingTimeSeconds: expect.any(Number) },
     globalModel: null,
   })
-  expect(await readFile(join(folder, 'update.safetensors'), 'utf8')).toBe('new')
-  expect(JSON.parse(await readFile(join(folder, 'plan.json'), 'utf8'))).toEqual(raw)
+  expect(await readFile(outcome.weights, 'utf8')).toBe('new')
+  expect(JSON.parse(await readFile(join(dirname(outcome.weights), 'plan.json'), 'utf8'))).toEqual(raw)
   expect(lines).toEqual(['r-1 fedavg old'])
   await expect(readFile(join(folder, 'hacked'))).rejects.toThrow('ENOENT')
 })
@@ -69,7 +70,7 @@ test('in a round without a model, the command gets no weights, and loss and accu
   )
   const { weights, report } = await trainer.train(task())
   expect([weights, report]).toEqual([
-    join(folder, 'update.weights'),
+    expect.stringContaining('update.weights'),
     { numSamples: 1, localLoss: undefined, localAccuracy: undefined, trainingTimeSeconds: expect.any(Number) },
   ])
 })
@@ -96,10 +97,20 @@ test.each([
   await expect(trainer.train(task())).rejects.toThrow(reason)
 })
 
-test('results of an earlier try are not used', async () => {
-  await writeFile(join(folder, 'update.weights'), 'stale')
-  await writeFile(join(folder, 'metrics.json'), '{"num_samples": 5}')
-  await expect((await program('')).train(task())).rejects.toThrow('The trainer wrote no weights')
+test('an earlier run that has not ended yet writes to other files', async () => {
+  const paths: string[] = []
+  const earlier = commandTrainer({
+    command:
+      'echo "$SERVICE_OUTPUT_WEIGHTS"; until [ -e late ]; do sleep 0.05; done; echo late > "$SERVICE_OUTPUT_WEIGHTS"',
+    cwd: folder,
+    onLine: (line) => paths.push(line),
+  })
+  const interrupted = expect(earlier.train(task())).rejects.toThrow('The trainer ended with exit code')
+  await vi.waitFor(() => expect(paths).toHaveLength(1))
+  const { weights } = await (await program(`report '{"num_samples": 1}'; : > late`)).train(task())
+  await interrupted
+  expect(await readFile(weights, 'utf8')).toBe('new')
+  expect((await readdir(folder)).sort()).toEqual(['late', basename(dirname(weights)), 'train.sh'])
 })
 
 /** A program that starts another one and never ends. Both print their process ids. */
@@ -135,6 +146,16 @@ test('aborting ends the command and its child processes with the reason of the a
   await expect(trainer.train(task({ signal: stop.signal }))).rejects.toThrow('shutting down')
   await untilGone(pids)
   expect(pids).toHaveLength(2)
+})
+
+test('an aborted command has time to end, although the shell that runs it ends at once', async () => {
+  const stop = new AbortController()
+  const trainer = await program(
+    "trap 'sleep 0.3; echo saved > saved; exit' TERM; echo ready; sleep 1000000 & wait",
+    () => stop.abort(new Error('shutting down')),
+  )
+  await expect(trainer.train(task({ signal: stop.signal }))).rejects.toThrow('shutting down')
+  expect(await readFile(join(folder, 'saved'), 'utf8')).toBe('saved\n')
 })
 
 test('a process that a command leaves in the background does not delay the round', async () => {

@@ -1,4 +1,4 @@
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { badRequest, ServiceError } from '../domain/errors.ts'
 import { isObject } from '../domain/is-object.ts'
@@ -102,6 +102,19 @@ const requireWeights = async (path: string, folder: string): Promise<void> => {
   throw badRequest(`The trainer wrote no weights to the file named by SERVICE_OUTPUT_WEIGHTS.${hint}`)
 }
 
+const RUN = 'run-'
+
+/**
+ * Creates a folder for the files of one run, and deletes those of interrupted runs: when an agent is killed and restarted, its
+ * last run may have some seconds left to write to them.
+ */
+const newRunFolder = async (folder: string): Promise<string> => {
+  for (const name of await readdir(folder)) {
+    if (name.startsWith(RUN)) await rm(join(folder, name), { recursive: true, force: true })
+  }
+  return mkdtemp(join(folder, RUN))
+}
+
 /**
  * Trains by running a command: a program in any language that reads its task from files and writes its result to files. The
  * environment contains their paths:
@@ -127,11 +140,13 @@ export const commandTrainer = ({ command, cwd, onLine }: CommandTrainerOptions):
   const output = suppressRepeats(onLine ?? (() => undefined))
 
   /** Runs the command with its task's files. Resolves with the time it took in seconds. */
-  const run = async (task: EvaluationTask | TrainingTask, env: Readonly<Record<string, string | undefined>>) => {
-    const { plan, folder, timeoutMs, signal, globalWeights } = task
+  const run = async (
+    { plan, timeoutMs, signal, globalWeights }: EvaluationTask | TrainingTask,
+    folder: string,
+    env: Readonly<Record<string, string | undefined>>,
+  ) => {
     const planPath = join(folder, 'plan.json')
     const metricsPath = join(folder, 'metrics.json')
-    await rm(metricsPath, { force: true })
     await writeFile(planPath, `${JSON.stringify(plan.raw, null, 2)}\n`)
     const began = performance.now()
     const ended = await runCommand(command, {
@@ -156,14 +171,14 @@ export const commandTrainer = ({ command, cwd, onLine }: CommandTrainerOptions):
   }
 
   const train = async (task: TrainingTask) => {
-    const { globalWeights, control, memory, folder } = task
+    const { globalWeights, control, memory } = task
+    const folder = await newRunFolder(task.folder)
     // Some frameworks depend on the file extension, so the update has that of the global model.
     const ending = globalWeights === null ? '.weights' : basename(globalWeights).replace(/^[^.]*/, '')
     const weights = join(folder, `update${ending}`)
     const controlChange = join(folder, `control-change${ending}`)
     const newMemory = join(folder, 'memory')
-    await Promise.all([weights, controlChange, newMemory].map((path) => rm(path, { force: true })))
-    const { seconds, metricsPath } = await run(task, {
+    const { seconds, metricsPath } = await run(task, folder, {
       SERVICE_TASK: 'train',
       SERVICE_CONTROL: control ?? undefined,
       SERVICE_MEMORY: memory ?? undefined,
@@ -183,8 +198,9 @@ export const commandTrainer = ({ command, cwd, onLine }: CommandTrainerOptions):
 
   /** Discards weights that a command trains anyway: only its evaluation is used. */
   const evaluateFinal = async (task: EvaluationTask): Promise<EvaluationReport> => {
-    const unused = (name: string) => join(task.folder, name)
-    const { metricsPath } = await run(task, {
+    const folder = await newRunFolder(task.folder)
+    const unused = (name: string) => join(folder, name)
+    const { metricsPath } = await run(task, folder, {
       SERVICE_TASK: 'evaluate',
       SERVICE_OUTPUT_WEIGHTS: unused('update'),
       SERVICE_OUTPUT_CONTROL: unused('control-change'),

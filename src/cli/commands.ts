@@ -115,7 +115,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     () => import('./service/doctor.command.ts'),
   ),
   {
-    ...entry('backup', 'back up the service while it runs', () => import('./service/backup.command.ts')),
+    ...entry('backup', 'back up the service', () => import('./service/backup.command.ts')),
     commands: [entry('list', 'list backups', () => import('./service/backup-list.command.ts'))],
   },
   entry('restore', 'restore a backup to an empty data folder', () => import('./service/restore.command.ts')),

@@ -25,6 +25,10 @@ export const fileReason = ({ code, syscall }: NodeJS.ErrnoException): string | u
   return FILE_REASONS[code ?? '']
 }
 
+/** `model.onnx.0123456789ab.tmp`, or of a download `.model.onnx.0123456789abcdef.part.lock` -> `model.onnx`, which the user knows. */
+const withoutTemporaryName = (path: string): string =>
+  path.replace(/\.[\da-f]{12}\.tmp$/, '').replace(/\.([^/\\]+)\.[\da-f]{16}\.part(?:\.lock)?$/, '$1')
+
 /** True if the error's message is written for users. Errors of other modules are recognized by name. */
 const isForPeople = (error: Error): boolean =>
   error instanceof ServiceError || ['ApiError', 'NetworkError', 'InferenceError', 'Failure'].includes(error.name)
@@ -37,7 +41,7 @@ export const explain = (error: unknown): string => {
   if (isForPeople(error)) return error.message
   const { path, syscall } = error as NodeJS.ErrnoException
   const reason = fileReason(error)
-  if (path !== undefined && reason !== undefined) return `Cannot use ${path}: ${reason}.`
+  if (path !== undefined && reason !== undefined) return `Cannot use ${withoutTemporaryName(path)}: ${reason}.`
   // Read and write errors of an open file do not include its path.
   const done = syscall === 'read' ? 'read' : FILE_WRITES.has(syscall ?? '') ? 'written' : undefined
   if (done !== undefined && reason !== undefined) return `A file cannot be ${done}: ${reason}.`

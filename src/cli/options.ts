@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander'
+import { decimalNumber } from '../domain/decimal-number.ts'
 
 /** Options shared by several commands. */
 export const apiBaseOption = (): Option =>
@@ -7,8 +8,8 @@ export const apiBaseOption = (): Option =>
 export const jsonOption = (): Option => new Option('--json', 'print JSON')
 
 export const numberAboveZero = (text: string): number => {
-  const number = Number(text)
-  if (text.trim() !== '' && number > 0 && Number.isFinite(number)) return number
+  const number = decimalNumber(text)
+  if (number > 0 && Number.isFinite(number)) return number
   throw new InvalidArgumentError('It must be a number above 0.')
 }
 
@@ -16,7 +17,7 @@ export const numberAboveZero = (text: string): number => {
 export const numberFrom =
   (range: { readonly min: number; readonly max?: number; readonly whole?: boolean }) =>
   (text: string): number => {
-    const value = text.trim() === '' ? Number.NaN : Number(text)
+    const value = decimalNumber(text)
     const { min, max = Number.MAX_VALUE, whole = true } = range
     if (value >= min && value <= max && (!whole || Number.isInteger(value))) return value
     const bounds = range.max === undefined ? `of at least ${min}` : `from ${min} to ${max}`

@@ -100,6 +100,18 @@ it.each([
     "svc: --api-base is not the address of a service: 'nowhere'.\nIt must look like http://127.0.0.1:8000.\n",
   ],
   [
+    'deploy m --step 0x10',
+    "svc: option '--step <percent>' argument '0x10' is invalid. It must be a whole number from 1 to 100.\nUsage: svc deploy --help\n",
+  ],
+  [
+    'deploy m --interval 0x10',
+    "svc: option '--interval <minutes>' argument '0x10' is invalid. It must be a number of minutes, more than 0 and at most a month.\nUsage: svc deploy --help\n",
+  ],
+  [
+    'convert m --input-shape 0x10,3',
+    "svc: option '--input-shape <sizes>' argument '0x10,3' is invalid. It must be up to 8 whole numbers from 1, such as 1,3,224,224.\nUsage: svc convert --help\n",
+  ],
+  [
     'org set acme --require-approval yes',
     "svc: option '--require-approval <on>' argument 'yes' is invalid. Allowed choices are true, false.\nUsage: svc org set --help\n",
   ],

@@ -48,9 +48,11 @@ Environment:
   SERVICE_API_KEY        API key that takes precedence over svc login
   SERVICE_API_BASE       address of the service (default: http://127.0.0.1:8000)
   SERVICE_DASHBOARD_URL  dashboard address for svc dashboard, login, and deploy --phone (default: the service's)
-  SERVICE_MODEL          default model of svc run and svc serve
+  SERVICE_MODEL          default model of svc run, serve, benchmark, launch, and demo
   SERVICE_HOME           folder with credentials.json and config.json (default: ~/.svc)
   HTTPS_PROXY, NO_PROXY  HTTP proxy of this network, and hosts that are reached without it
+  SVC_PAGER, PAGER       pager for long tables (default: less)
+  NO_COLOR               print no colors
 
 Exit codes: 0 success, 1 failure, 2 usage error.`
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { parseJoinCode } from './agent/join-code.ts'
 import { isSameService, parseApiBase } from './service-address.ts'
 
 it.each([
@@ -18,6 +19,7 @@ it('hides the password of an address that it refuses', () => {
   for (const [text, message] of [
     ['https://user:secret@example.org', '--api-base contains a user name or password.'],
     ['ftp://user:secret@example.org', "--api-base is not the address of a service: 'ftp://example.org'."],
+    ['user:secret@example.org:8000', "--api-base is not the address of a service: 'example.org:8000'."],
     ['http://user:se/cret@example.org', "--api-base is not the address of a service: 'http://example.org'."],
   ] as const)
     expect(() => parseApiBase(text, '--api-base')).toThrow(expect.objectContaining({ message }))
@@ -26,6 +28,7 @@ it('hides the password of an address that it refuses', () => {
       advice: 'Leave it out: http://example.org/base. To sign in with a key, run: svc login --api-key',
     }),
   )
+  expect(() => parseJoinCode('http://user:sec/ret@example.org')).toThrow("'http://example.org' is not a join code.")
 })
 
 it.each([

@@ -1,4 +1,5 @@
 import { isLoopback } from '../domain/loopback.ts'
+import { withoutCredentials } from '../domain/without-credentials.ts'
 import { wrongUsage } from './failure.ts'
 
 export const DEFAULT_API_BASE = 'http://127.0.0.1:8000'
@@ -7,9 +8,10 @@ export const DEFAULT_API_BASE = 'http://127.0.0.1:8000'
 export const parseApiBase = (text: string, source: string): string => {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    // Such a text may contain a password with any character.
-    const shown = text.replace(/\/\/.*@/, '//')
-    throw wrongUsage(`${source} is not the address of a service: '${shown}'.`, `It must look like ${DEFAULT_API_BASE}.`)
+    throw wrongUsage(
+      `${source} is not the address of a service: '${withoutCredentials(text)}'.`,
+      `It must look like ${DEFAULT_API_BASE}.`,
+    )
   }
   const plain = (url.origin + url.pathname).replace(/\/+$/, '')
   if (url.username !== '' || url.password !== '') {

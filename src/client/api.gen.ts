@@ -102,13 +102,13 @@ export interface paths {
         parameters: {
         };
         /**
-         * Get the rules of an organization
-         * @description Includes the rules that are less strict than the compliance preset. A preset is not a certification.
+         * Get the settings of an organization
+         * @description Includes the settings that are less strict than the compliance preset. A preset is not a certification.
          */
         get: operations["getOrgSettings"];
         /**
-         * Change the rules of an organization
-         * @description Takes effect at once. A rule that is less strict than the compliance preset is reported as a violation; for audit_retention_days and require_approval it is rejected. Where require_approval is on, relaxing these two requires approval by a second admin.
+         * Change the settings of an organization
+         * @description Takes effect at once. A setting that is less strict than the compliance preset is reported as a violation; for audit_retention_days and require_approval it is rejected. Where require_approval is on, relaxing these two requires approval by a second admin.
          */
         patch: operations["setOrgSettings"];
     };
@@ -188,10 +188,10 @@ export interface paths {
     "/api/v1/team/policy": {
         parameters: {
         };
-        /** Get the sign-in rules of an organization */
+        /** Get the sign-in policy of an organization */
         get: operations["getSignInPolicy"];
         /**
-         * Change the sign-in rules of an organization
+         * Change the sign-in policy of an organization
          * @description Takes effect immediately, including for open sessions.
          */
         patch: operations["setSignInPolicy"];
@@ -1911,7 +1911,7 @@ export interface components {
                 end?: string;
             };
             platform?: components["schemas"]["Platform"] | components["schemas"]["Platform"][];
-            /** @description Groups with fewer devices are withheld; at least 5 */
+            /** @description Groups with fewer devices are withheld; below 5 counts as 5 */
             min_sample_count?: number;
         };
         /**
@@ -2597,7 +2597,7 @@ export interface components {
          */
         Cancellation: { reason?: string; };
         /**
-         * @description Rules to change
+         * @description Settings to change
          * @example {
          *       "key_lifetime_days": 365
          *     }
@@ -4358,7 +4358,7 @@ export interface components {
         /** @description The mean change drives Adam on the server (Reddi et al. 2021). */
         FedadamOptions: {
             /**
-             * @description The paper's form, or Flower's with bias correction and v starting at 0.
+             * @description paper: v starts at tau squared; flower: bias correction, and v starts at 0.
              * @default paper
              * @enum {string}
              */
@@ -4376,7 +4376,7 @@ export interface components {
              */
             beta2?: number;
             /**
-             * @description Degree of adaptivity: smaller is more adaptive. v starts at tau squared.
+             * @description Degree of adaptivity: smaller is more adaptive.
              * @default 0.001
              */
             tau?: number;
@@ -4492,7 +4492,7 @@ export interface components {
              */
             beta2?: number;
             /**
-             * @description Degree of adaptivity: smaller is more adaptive. v starts at tau squared.
+             * @description Degree of adaptivity: smaller is more adaptive.
              * @default 0.001
              */
             tau?: number;
@@ -6250,7 +6250,7 @@ export interface components {
              * @enum {string}
              */
             strategy?: "canary" | "immediate" | "blue_green";
-            /** @description Default: a week */
+            /** @description Default: 10080, a week */
             deadline_minutes?: number;
         };
         /**
@@ -6824,7 +6824,7 @@ export interface components {
             target_delta?: number;
         };
         /**
-         * @description Sign-in rules to change
+         * @description A sign-in policy to change
          * @example {
          *       "require_mfa": "admins",
          *       "session_hours": 12
@@ -6987,7 +6987,7 @@ export interface components {
             created_at: string;
         };
         /**
-         * @description The rules of an organization
+         * @description The settings of an organization
          * @example {
          *       "org_id": "acme",
          *       "compliance": "gdpr",
@@ -7031,7 +7031,7 @@ export interface components {
             /** @description A second admin must approve moving an alias, and deliveries that name neither devices nor a group or reach more than half of the devices */
             require_approval: boolean;
             violations: components["schemas"]["SettingViolation"][];
-            /** @description Problems that keep a rule from taking effect */
+            /** @description Problems that keep a setting from taking effect */
             warnings: string[];
             approval_id: string | null;
         };
@@ -9741,7 +9741,7 @@ export interface operations {
     getOrgSettings: {
         parameters: { path: { org_id: string; }; };
         responses: {
-            /** @description The rules of an organization */
+            /** @description The settings of an organization */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -9765,7 +9765,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The rules of an organization */
+            /** @description The settings of an organization */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {

@@ -58,10 +58,10 @@ export const validationText = (validation: Validation | null): string => {
   if (validation.state === 'runs') return `runs on ${validation.samples} samples; not compared: ${validation.reason}`
   const { largest, mean, tolerance, samples, reference, computed } = validation
   const sign = validation.state === 'equal' ? 'within' : 'ABOVE'
+  const how = [reference && 'compared with the ONNX model of the source', computed && COREML_COMPUTED].filter(Boolean)
   return (
     `largest difference ${largest.toExponential(1)}, mean ${mean.toExponential(1)} on ${samples} samples, ` +
-    `${sign} the tolerance of ${tolerance}${reference === undefined ? '' : ' (compared with the ONNX model of the source)'}` +
-    (computed === undefined ? '' : ` (${COREML_COMPUTED})`)
+    `${sign} the tolerance of ${tolerance}${how.length === 0 ? '' : ` (${how.join('; ')})`}`
   )
 }
 

@@ -68,6 +68,25 @@ it('a model is converted in a thread and described', async () => {
   expect(steps).toEqual(['reading linear.onnx', 'converting to ONNX'])
 })
 
+it('the ONNX model that results are compared with is not a step, and an ONNX file is its own', async () => {
+  const steps: string[] = []
+  const keras = {
+    path: 'test/fixtures/from-keras/cnn.keras',
+    fileName: 'cnn.keras',
+    formats: ['tflite'],
+    reference: true,
+  }
+  const { files, reference } = await runConversion(keras, { onStep: (step) => steps.push(step) })
+  expect(steps).toEqual(['reading cnn.keras', 'converting to TensorFlow Lite'])
+  expect(files.map(({ format }) => format)).toEqual(['tflite'])
+  expect(readOnnx(reference!).graph.inputs).toHaveLength(1)
+  const source = bytesSource(writeOnnx(linear()))
+  const request = { fileName: 'linear.onnx', formats: ['tflite'], reference: true }
+  const architecture = { source, fileName: 'other.onnx' }
+  for (const given of [request, { ...request, architecture }])
+    expect(convertModel(source, given)).not.toHaveProperty('reference')
+})
+
 it('images of open size are assumed to be 224 by 224', () => {
   const shapeOf = (shape: (number | string)[]) =>
     convertModel(bytesSource(writeOnnx(linear(shape))), { fileName: 'm', formats: ['onnx'] }).inputShape
@@ -79,6 +98,7 @@ it('images of open size are assumed to be 224 by 224', () => {
 it.each([
   ['text', 'notes.txt', 'notes.txt is text, which is not a model that can be converted.'],
   ['{"a": 1}', 'notes.json', 'notes.json is JSON text'],
+  ['', 'net.onnx', 'net.onnx is empty.'],
 ])('%s is refused, naming what can be converted', (content, fileName, message) => {
   const source = bytesSource(new TextEncoder().encode(content))
   expect(() => convertModel(source, { fileName, formats: ['onnx'] })).toThrow(message)

@@ -21,6 +21,8 @@ export interface ConversionRequest {
   readonly inputShape?: readonly number[]
   /** For files with only weights: a model of the same architecture, into whose graph the weights are put by name. */
   readonly architecture?: { readonly source: ByteSource; readonly fileName: string }
+  /** Also return the ONNX model that the results are made from. */
+  readonly reference?: boolean
   /** Called before each step. */
   readonly onStep?: (step: string) => void
 }
@@ -47,6 +49,8 @@ export interface Conversion {
   readonly notes: readonly string[]
   readonly files: readonly ConvertedFile[]
   readonly refused: readonly { readonly format: string; readonly reason: string }[]
+  /** The ONNX model that the results were made from, if it was requested; null if it cannot be written. Absent if the file is one. */
+  readonly reference?: Uint8Array | null
   /** Rows similar to the training data, by input, for validating the results. */
   readonly typicalRows?: Readonly<Record<string, Rows>>
 }
@@ -79,13 +83,18 @@ const guarded = <Result>(what: string, work: () => Result): Result => {
 const readModel = (
   source: ByteSource,
   { fileName, architecture, inputShape }: ConversionRequest,
-): OnnxSource & { readonly from: SourceFormat } => {
+): OnnxSource & { readonly from: SourceFormat; readonly isOnnx: boolean } => {
   const options = inputShape === undefined ? {} : { inputShape }
   const from = guarded(fileName, () => sourceFormatOf(source, fileName))
   if (from !== null) {
     const read = guarded(fileName, () => from.toOnnx(source, options))
     const unused = `${architecture?.fileName} was not used: ${fileName} has a graph of its own, which was converted.`
-    return { from, ...read, notes: architecture === undefined ? read.notes : [...read.notes, unused] }
+    return {
+      from,
+      isOnnx: from.name === 'onnx',
+      ...read,
+      notes: architecture === undefined ? read.notes : [...read.notes, unused],
+    }
   }
   if (architecture === undefined) throw guarded(fileName, () => notASource(source, fileName))
   const graph = guarded(architecture.fileName, () => sourceFormatOf(architecture.source, architecture.fileName))
@@ -96,7 +105,7 @@ const readModel = (
     )
   }
   const what = `${architecture.fileName} with the weights of ${fileName}`
-  return { from: graph, ...guarded(what, () => withWeights(architecture.source, source, options)) }
+  return { from: graph, isOnnx: false, ...guarded(what, () => withWeights(architecture.source, source, options)) }
 }
 
 const attempt = (
@@ -123,10 +132,14 @@ const attempt = (
 export const convertModel = (source: ByteSource, request: ConversionRequest): Conversion => {
   const { fileName, formats, onStep = () => undefined } = request
   onStep(`reading ${fileName}`)
-  const { from, model, notes, typicalRows } = readModel(source, request)
+  const { from, isOnnx, model, notes, typicalRows } = readModel(source, request)
   if (model.graph.outputs.length === 0) throw badRequest(`${fileName} has no outputs: there is nothing to convert.`)
   const shape = shapeFor(model, request.inputShape)
   const results = [...new Set(formats)].map((format) => attempt(format, model, { ...request, shape }))
+  const asOnnx = () =>
+    results.find(({ format }) => format === 'onnx') ??
+    attempt('onnx', model, { ...request, shape, onStep: () => undefined })
+  const reference = request.reference && !isOnnx ? asOnnx() : undefined
   const { inputs, outputs, initializers } = model.graph
   return {
     source: from.name,
@@ -138,6 +151,7 @@ export const convertModel = (source: ByteSource, request: ConversionRequest): Co
     notes,
     files: results.filter((result) => 'bytes' in result),
     refused: results.filter((result) => 'reason' in result),
+    ...(reference && { reference: 'bytes' in reference ? reference.bytes : null }),
     ...(typicalRows && { typicalRows }),
   }
 }

@@ -28,7 +28,7 @@ const open = (path: string): ByteSource & { readonly close: () => void } => {
   }
 }
 
-const { path, fileName, formats, inputShape, architecture } = workerData as ConversionJob
+const { path, fileName, formats, inputShape, architecture, reference = false } = workerData as ConversionJob
 const opened: { close: () => void }[] = []
 const opening = (at: string): ByteSource => {
   const source = open(at)
@@ -40,6 +40,7 @@ try {
   const request: ConversionRequest = {
     fileName,
     formats,
+    reference,
     ...(inputShape !== undefined && { inputShape }),
     ...(architecture !== undefined && {
       architecture: { source: opening(architecture.path), fileName: architecture.fileName },
@@ -47,7 +48,8 @@ try {
     onStep: (step) => send({ kind: 'step', step }),
   }
   const conversion = convertModel(opening(path), request)
-  const buffers = new Set(conversion.files.map(({ bytes }) => bytes.buffer as ArrayBuffer))
+  const results = [...conversion.files.map(({ bytes }) => bytes), conversion.reference ?? []].flat()
+  const buffers = new Set(results.map(({ buffer }) => buffer as ArrayBuffer))
   send({ kind: 'done', conversion }, [...buffers])
 } catch (error) {
   const code = error instanceof ServiceError ? error.code : 'internal_error'

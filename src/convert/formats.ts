@@ -156,6 +156,7 @@ export const sourceFormatOf = (source: ByteSource, fileName: string): SourceForm
 export const notASource = (source: ByteSource, fileName: string): ServiceError => {
   const unreadable = unreadableModel(source)
   if (unreadable !== null) return badRequest(`${fileName} is ${unreadable}`)
+  if (source.size === 0) return badRequest(`${fileName} is empty.`)
   const detected = detectFormat(source)
   const what = `${fileName} is ${titleOf(detected)}`
   return badRequest(

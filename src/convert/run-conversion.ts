@@ -8,6 +8,7 @@ export interface ConversionJob {
   readonly fileName: string
   readonly formats: readonly string[]
   readonly inputShape?: readonly number[]
+  readonly reference?: boolean
   /** For a `path` with only weights: the model into which they are put. */
   readonly architecture?: { readonly path: string; readonly fileName: string }
 }

@@ -12,7 +12,7 @@ interface CompleteBackup {
 }
 
 const verifiedWords = (database: string | null): string =>
-  database === 'embedded' ? ' It was restored to a scratch folder and compared.' : ' All its files were hashed.'
+  database === 'embedded' ? ' It was restored to a temporary folder and compared.' : ' All its files were hashed.'
 
 /** What a backup contains, and whether it was verified. */
 export const backupSummary = (backup: CompleteBackup): string => {

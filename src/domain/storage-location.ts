@@ -1,3 +1,5 @@
+import { withoutCredentials } from './without-credentials.ts'
+
 /** Where weight files are stored. */
 export type StorageLocation = FolderLocation | S3Location
 
@@ -36,8 +38,11 @@ const s3Location = (url: URL): S3Location | string => {
   }
   const endpoint = searchParams.get('endpoint')
   const host = endpoint !== null && URL.canParse(endpoint) ? new URL(endpoint) : null
+  if (host !== null && (host.username !== '' || host.password !== '')) {
+    return 'keys do not belong in its endpoint: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'
+  }
   if (endpoint !== null && (host === null || !['http:', 'https:'].includes(host.protocol) || host.pathname !== '/')) {
-    return `the endpoint must look like https://s3.example.org, got '${endpoint}'`
+    return `the endpoint must look like https://s3.example.org, got '${withoutCredentials(endpoint)}'`
   }
   const region = searchParams.get('region')
   if (region !== null && !REGION.test(region)) return `the region must look like eu-central-1, got '${region}'`

@@ -87,6 +87,6 @@ export const moments = {
     exclusiveMinimum: true,
     max: 1,
     default: 1e-3,
-    description: 'Degree of adaptivity: smaller is more adaptive. v starts at tau squared.',
+    description: 'Degree of adaptivity: smaller is more adaptive.',
   },
 } as const satisfies Readonly<Record<string, OptionRule>>

@@ -136,7 +136,7 @@ const TABLE = {
         kind: 'choice',
         choices: ['paper', 'flower'],
         default: 'paper',
-        description: "The paper's form, or Flower's with bias correction and v starting at 0.",
+        description: 'paper: v starts at tau squared; flower: bias correction, and v starts at 0.',
       },
       server_learning_rate: rate('Server learning rate.', 0.1),
       ...moments,

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { AgentOptions } from '../../agent/agent.ts'
 import { ApiError } from '../../client/client.ts'
+import { decimalNumber } from '../../domain/decimal-number.ts'
 import { PLATFORMS, type Platform } from '../../domain/device.ts'
 import { toFailure } from '../connection.ts'
 import { Failure, wrongUsage } from '../failure.ts'
@@ -44,7 +45,7 @@ const parseCommand = (text: string): string => {
 const parseSeconds =
   (most: number) =>
   (text: string): number => {
-    const seconds = text.trim() === '' ? Number.NaN : Number(text)
+    const seconds = decimalNumber(text)
     if (seconds >= 1 && seconds <= most) return seconds
     throw new InvalidArgumentError(`It must be a number of seconds from 1 to ${most}.`)
   }

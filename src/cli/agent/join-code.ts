@@ -1,4 +1,5 @@
 import { displayCode, typedCode } from '../../domain/pairing.ts'
+import { withoutCredentials } from '../../domain/without-credentials.ts'
 import { wrongUsage } from '../failure.ts'
 import { parseApiBase } from '../service-address.ts'
 
@@ -22,6 +23,7 @@ export const parseJoinCode = (text: string): JoinCode => {
       ? [fromPage, url.origin + url.pathname.replace(/\/pair\/?$/, '')]
       : [text.slice(0, text.indexOf('@')), text.slice(text.indexOf('@') + 1)]
   const code = typedCode(typed)
-  if (code === null || address === '') throw wrongUsage(`'${text.slice(0, 100)}' is not a join code.`, EXPECTED)
+  if (code === null || address === '')
+    throw wrongUsage(`'${withoutCredentials(text).slice(0, 100)}' is not a join code.`, EXPECTED)
   return { code, baseUrl: parseApiBase(address, 'The address in the join code') }
 }

@@ -140,7 +140,7 @@ it('invalid arguments are wrong usage, and the error names the option', async ()
     [['net.onnx', '-v', 'v1.0.0'], 'It must be a semantic version such as 1.4.0, of at most 100 characters.'],
     [['net.onnx', '-v', '1.0'], '--version'],
     [['net.onnx', '-v', '1.0.0', '-q', 'int3'], '--quantize'],
-    [['net.onnx', '-v', '1.0.0', '--quality-threshold', '1.5'], 'from 0.0 to 1.0'],
+    [['net.onnx', '-v', '1.0.0', '--quality-threshold', '1.5'], 'from 0 to 1'],
     [['net.onnx', '-v', '1.0.0', '--quality-threshold', '0.9'], '--quality-threshold'],
     [['net.onnx', '-v', '1.0.0', '-m', 'a/b'], "--model-id 'a/b' cannot be the name of a model."],
     [['___.onnx', '-v', '1.0.0'], '--model-id'],

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { decimalNumber } from '../../domain/decimal-number.ts'
 import { STRATEGIES } from '../../domain/deployment.ts'
 import { shellWord } from '../../domain/shell-word.ts'
 import type { Connection } from '../connection.ts'
@@ -18,8 +19,8 @@ const MONTH_MINUTES = 60 * 24 * 31
 const parsePercentage = numberFrom({ min: 1, max: 100 })
 
 const parseMinutes = (text: string): number => {
-  const value = Number(text)
-  if (text.trim() !== '' && value > 0 && value <= MONTH_MINUTES) return value
+  const value = decimalNumber(text)
+  if (value > 0 && value <= MONTH_MINUTES) return value
   throw new InvalidArgumentError('It must be a number of minutes, more than 0 and at most a month.')
 }
 

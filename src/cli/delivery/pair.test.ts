@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { lockFolders, openAgentState } from '../../agent/agent-state.ts'
+import { startFaultyProxy } from '../faulty-proxy.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { startFleet } from './fleet.fixture.ts'
 
@@ -85,6 +86,24 @@ it('refuses to pair a device whose agent is running, without using the code', as
   await release()
   expect(await pair()).toMatchObject({ exitCode: 0 })
   expect((await ended).stdout).toContain('active pixel')
+})
+
+it('ends at once when the deployment is withdrawn while the model is being downloaded', async () => {
+  const { world, key, deployToPhone, phoneHome } = await start()
+  const { code, ended } = deployToPhone()
+  const SERVICE_API_BASE = await startFaultyProxy(world, async ({ url }, _, forward) => {
+    if (!url!.endsWith('/download')) return forward()
+    const { body } = await world.request('GET', '/api/v1/deployments', { key })
+    const [{ deployment_id }] = (body as { deployments: [{ deployment_id: string }] }).deployments
+    await world.request('POST', `/api/v1/deployments/${deployment_id}/rollback`, { key })
+  })
+  const env = { SERVICE_HOME: phoneHome, SERVICE_API_BASE }
+  expect(await runInProcess(['pair', await code, '--device-id', 'pixel'], { env })).toEqual({
+    exitCode: 1,
+    stdout: expect.stringMatching(/^Paired as pixel\.\nModel m: downloading version 2\.0\.0, .+\n$/),
+    stderr: 'svc: The model was not delivered: its deployment was withdrawn, or replaced by a newer one.\n',
+  })
+  expect(await ended).toMatchObject({ exitCode: 1 })
 })
 
 it('a code that is never entered expires', async () => {

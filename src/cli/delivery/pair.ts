@@ -10,7 +10,7 @@ import type { Session } from '../session.ts'
 
 const WAIT_SECONDS = 20
 const RESTATE_SECONDS = 3600
-/** Longer than the service's limit for this deployment, which is 15 minutes. */
+/** Longer than the service's limit for this deployment, which is 15 minutes; it then fails. */
 const TIMEOUT_MS = 16 * 60 * 1000
 
 /** The device's side of a pairing: claims the code, stores the key, and downloads the model. @throws Failure */
@@ -32,6 +32,8 @@ export const pair = async (options: Claim, session: Session): Promise<void> => {
   const named = options.deviceId === null ? '' : ` --device-id ${shellWord(options.deviceId)}`
   out.note(`To keep it up to date, keep this running: svc agent${named}`)
 }
+
+const isOutcome = (report: DeliveryReport | null): boolean => report?.state === 'active' || report?.state === 'failed'
 
 /** Applies assignments until the pairing's deployment is active or failed on this device. */
 const receive = async (
@@ -65,19 +67,28 @@ const receive = async (
       downloadVersion: device.downloadVersion,
       reportedPlans: device.reportedPlans,
       reportAssignment: async (plan, report, options) => {
-        const response = await device.reportAssignment(plan, report, options)
         if (plan === planId) last = report
-        if (plan === planId && (report.state === 'active' || report.state === 'failed')) done.abort(new Error('done'))
+        const response = await device.reportAssignment(plan, report, options)
+        if (plan === planId && isOutcome(report)) done.abort(new Error('done'))
         return response
       },
     },
   })
   const since = performance.now()
+  // Another process of the service may answer the first request before it knows of the deployment.
+  let [isFirst, isAssigned] = [true, false]
   try {
     while (!stop.aborted) {
       if (performance.now() - since > TIMEOUT_MS) throw new Failure('The model did not arrive in time.')
       const requested = { knownAssignments: deliveries.known(), waitSeconds: WAIT_SECONDS, signal: stop }
-      deliveries.take(await device.heartbeat({}, requested))
+      const response = await device.heartbeat({}, requested)
+      isAssigned = response.assignments?.some((assignment) => assignment.planId === planId) ?? isAssigned
+      // After its outcome, the deployment may end before the response to the report arrives.
+      if (!isFirst && !isAssigned && !isOutcome(last)) {
+        throw new Failure('The model was not delivered: its deployment was withdrawn, or replaced by a newer one.')
+      }
+      isFirst = false
+      deliveries.take(response)
     }
   } catch (error) {
     signal.throwIfAborted()

@@ -85,7 +85,9 @@ it('counts a prompt that is too long for a model with the reply of the next one,
   expect(policies.at(-1).quality).toBe(1)
   expect(JSON.parse(await readFile(join(home, 'routing.json'), 'utf8')).prompts).toBe(2)
   const { svc: hopeless } = await start([{ input: 'river '.repeat(5000) }])
-  expect((await hopeless('--models', `starter,${short}`)).stderr).toContain('Every prompt is too long for starter.')
+  const none = (await hopeless('--models', `starter,${short}`)).stderr
+  expect(none).toContain('Every prompt is too long for starter.')
+  expect(none).toContain('starter: 1 prompt.\n')
 })
 
 it('shows a table with the chosen limits marked, and says what it wrote', async () => {
@@ -129,4 +131,11 @@ it('reports faulty lines, wrong models, and a missing file', async () => {
   expect((await requested('--models', 'starter,b', '--reference', 'c')).exitCode).toBe(2)
   const missing = await runInProcess(['calibrate', '--models', 'a,b', '--prompts', '/nowhere.jsonl'])
   expect(missing.stderr).toBe('svc: Cannot use /nowhere.jsonl: it does not exist.\n')
+  // Before any prompt, although the result is written at the end.
+  const { home } = await start(PROMPTS)
+  const unwritable = await runInProcess(
+    ['calibrate', '--models', `${SMALL},starter`, '--prompts', join(home, 'prompts.jsonl')],
+    { env: { SERVICE_HOME: '/proc/svc' } },
+  )
+  expect(unwritable.stderr).toBe('svc: Cannot use /proc/svc: the file system does not allow new files there.\n')
 })

@@ -144,10 +144,12 @@ export const calibrate = async (session: Session, options: CalibrateOptions): Pr
   const { out, home, io } = session
   const prompts = await readPrompts(options.prompts, io.cwd)
   const models = await inOrder(session, options)
+  // Before the work, which may take hours.
+  await home.requireWritable()
   const names = models.map(({ file }) => file.name)
   const responses: Replies[] = []
   for (const chosen of models) {
-    out.note(`${chosen.file.name}: ${prompts.length} prompts.`)
+    out.note(`${chosen.file.name}: ${prompts.length} ${prompts.length === 1 ? 'prompt' : 'prompts'}.`)
     responses.push(await answersOf(session, chosen, prompts, options))
   }
   const trials = trialsOf(prompts, responses)

@@ -4,7 +4,7 @@ import { FORMAT_WORDS } from '../../inference/models/model-file.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { engineOption } from './inference-options.ts'
-import { outputOption, writeOutput } from './output-file.ts'
+import { outputOption, requireOutput, writeOutput } from './output-file.ts'
 
 interface EmbedOptions {
   readonly engine: string
@@ -24,6 +24,7 @@ const presented = (engine: Engine, vector: Float32Array, tokens: number) => ({
 
 const embed = async (session: Session, model: string, text: string, options: EmbedOptions): Promise<void> => {
   if (text === '') throw wrongUsage('The text is missing.', 'For example: svc embed <model> "What is a rollout?"')
+  await requireOutput(session, options.output)
   const { chooseModelAndEngine, openChosen } = await import('./open-model.ts')
   const chosen = await chooseModelAndEngine(session, model, options.engine)
   const { format } = chosen.file
@@ -46,7 +47,10 @@ const embed = async (session: Session, model: string, text: string, options: Emb
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<model>', 'name of a model, name:variant, or a path')
+    .argument(
+      '<model>',
+      'a model of this machine or of the catalog (name@version), a path, hf:org/model, or ollama:name',
+    )
     .argument('<text>', 'text to embed')
     .addOption(engineOption())
     .addOption(outputOption('a JSON file'))

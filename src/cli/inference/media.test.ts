@@ -83,6 +83,9 @@ describe.skipIf(testEngines === null)('with onnxruntime (svc engines install onn
     expect((await svc('transcribe', RECORDING, '-m', BERT)).stderr).toMatch(
       /^svc: The model '.*' does not transcribe\.\n/,
     )
+    expect((await svc('transcribe', 'package.json', '-m', WHISPER)).stderr).toMatch(
+      /^svc: package\.json: .*(?:ffmpeg|WAV)/,
+    )
   })
 })
 
@@ -151,9 +154,23 @@ it('refuses a missing or invalid recording, and an unknown language', async () =
     (await svc('transcribe', 'package.json', '-m', WHISPER)).stderr,
     (await svc('transcribe', join(home, 'nothing.wav'))).stderr,
     (await svc('transcribe', RECORDING, '--language', 'English')).exitCode,
+    (await svc('transcribe', 'package.json', '-o', './package.json')).stderr,
   ]).toEqual([
     expect.stringMatching(/^svc: .*onnxruntime/s),
     `svc: Cannot use ${join(home, 'nothing.wav')}: it does not exist.\n`,
     2,
+    'svc: The transcript would replace package.json.\nChoose another file with --output.\n',
   ])
+  const missing = join(home, 'absent', 'said.txt')
+  for (const command of [
+    ['transcribe', RECORDING],
+    ['embed', BERT, 'the sky'],
+  ]) {
+    expect((await svc(...command, '-o', missing)).stderr).toMatch(
+      /^svc: There is no folder .*absent\.\nCreate it\. Or: /,
+    )
+    expect((await svc(...command, '-o', home)).stderr).toBe(
+      `svc: ${home} is a folder.\nChoose another file with --output.\n`,
+    )
+  }
 })

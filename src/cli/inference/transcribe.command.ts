@@ -8,10 +8,11 @@ import { SAMPLE_RATE } from '../../inference/audio/sound.ts'
 import type { Transcription } from '../../inference/engines/engine.ts'
 import { InferenceError } from '../../inference/errors.ts'
 import { FORMAT_WORDS } from '../../inference/models/model-file.ts'
-import { Failure } from '../failure.ts'
+import { Failure, wrongUsage } from '../failure.ts'
+import { isSameFile } from '../result-files.ts'
 import type { Session } from '../session.ts'
 import { type ChosenModel, chooseModelAndEngine, openChosen } from './open-model.ts'
-import { outputOption, writeOutput } from './output-file.ts'
+import { outputOption, requireOutput, writeOutput } from './output-file.ts'
 
 interface TranscribeOptions {
   readonly model: string
@@ -66,13 +67,20 @@ const read = async (path: string): Promise<Buffer> => {
   })
 }
 
+const namingFile = (file: string) => (error: unknown) => {
+  throw error instanceof InferenceError ? new Failure(`${file}: ${error.message}`, { cause: error }) : error
+}
+
 const transcribe = async (session: Session, file: string, options: TranscribeOptions): Promise<void> => {
   const { io } = session
   const path = resolve(io.cwd, file)
+  if (options.output !== undefined && (await isSameFile(resolve(io.cwd, options.output), path)))
+    throw wrongUsage(`The transcript would replace ${file}.`, 'Choose another file with --output.')
+  await requireOutput(session, options.output)
   const bytes = await read(path)
   const chosen = await choose(session, options.model)
   const { decodeAudio } = await import('../../inference/audio/decode.ts')
-  const samples = await decodeAudio(bytes, { env: io.env, signal: io.signal })
+  const samples = await decodeAudio(bytes, { env: io.env, signal: io.signal }).catch(namingFile(file))
   const engine = await openChosen(session, chosen, { cacheMegabytes: 0, log: () => undefined })
   try {
     if (engine.transcribe === undefined) {
@@ -88,7 +96,7 @@ const transcribe = async (session: Session, file: string, options: TranscribeOpt
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<file>', 'audio file: WAV, MP3, and others if ffmpeg is installed')
-    .option('-m, --model <model>', 'a Whisper model: its name, name:variant, or a path', 'whisper-base')
+    .option('-m, --model <model>', 'a Whisper model: its name, name:variant, a path, or hf:org/model', 'whisper-base')
     .addOption(
       new Option('--language <code>', 'spoken language, such as en')
         .argParser(parseLanguage)

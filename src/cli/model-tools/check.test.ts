@@ -7,6 +7,7 @@ import { graphBuilder } from '../../convert/onnx/graph-builder.ts'
 import { floats } from '../../convert/onnx/model.ts'
 import { tensorOf } from '../../convert/onnx/tensors.ts'
 import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
+import { onnxToCoreml } from '../../convert/to-coreml/onnx-to-coreml.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -219,6 +220,20 @@ it.each([
   [[TINY, '--context', '1.5'], 2, 'It must be a whole number'],
   [[TINY, '--input-shape', '1,x'], 2, 'whole numbers from 1'],
   [[join(root, 'package.json')], 1, 'which cannot be checked'],
+  [['empty.onnx'], 1, "empty.onnx' is empty."],
+  [[join(root, 'test/fixtures/weights/net_a.pt'), '--context', '10'], 2, '--context applies only to language models'],
 ])('exits with the right code for %j: %i', async (argv, exitCode, message) => {
-  expect(await check(argv)).toEqual({ exitCode, stdout: '', stderr: expect.stringContaining(message) })
+  const empty = { name: 'empty.onnx', bytes: new Uint8Array() }
+  expect(await check(argv, empty)).toEqual({ exitCode, stdout: '', stderr: expect.stringContaining(message) })
+})
+
+it('names a Core ML model, which it does not read', async () => {
+  const graph = graphBuilder('sum')
+  const x = graph.input('x', 'f32', [1, 2])
+  graph.output('y', graph.node('Add', [x, x]), 'f32', [1, 2])
+  const { bytes } = onnxToCoreml(graph.build(), {})
+  expect(await check(['net.mlmodel'], { name: 'net.mlmodel', bytes })).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('is a Core ML model, which cannot be checked.'),
+  })
 })

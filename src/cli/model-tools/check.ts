@@ -73,7 +73,10 @@ const thisMachine = (): DeviceProfile => ({
 })
 
 const contextOf = ({ languageModel }: ModelProfile, requested: number | undefined): number => {
-  if (languageModel === null) return 0
+  if (languageModel === null) {
+    if (requested !== undefined) throw wrongUsage('--context applies only to language models in GGUF.', 'Leave it out.')
+    return 0
+  }
   const most = languageModel.contextTokens
   if (requested !== undefined && requested > most)
     throw wrongUsage(`--context ${requested} is more than the ${most} tokens that the model was trained for.`)

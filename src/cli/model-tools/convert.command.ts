@@ -19,9 +19,8 @@ export const parseFormats = (text: string): readonly string[] => {
 
 const NOTES = `
 Nothing in the model's file is executed, and Python is not needed. Where engines are installed (svc engines install
-onnxruntime, and litert for tflite), source and result are run on the same inputs, and if their outputs differ by more than the tolerance,
-the exit code is 1.
-The output folder also gets report.json and report.txt.
+onnxruntime, and litert for tflite), source and result are run on the same inputs, and the exit code is 1 if their
+outputs differ by more than the tolerance. The output folder also gets report.json and report.txt.
 
 Examples:
   svc convert model.onnx --formats tflite,coreml

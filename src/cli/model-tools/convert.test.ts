@@ -179,6 +179,10 @@ it('explains errors of open files, which do not name the file', () => {
   const error = (code: string, syscall: string) => Object.assign(new Error(`${code}: ${syscall}`), { code, syscall })
   expect(explain(error('ENOSPC', 'write'))).toBe('A file cannot be written: the disk is full.')
   expect(explain(error('EISDIR', 'read'))).toBe('A file cannot be read: it is a folder.')
+  for (const temporary of ['/a/net.onnx.0123456789ab.tmp', '/a/.net.onnx.0123456789abcdef.part.lock']) {
+    const denied = Object.assign(error('EACCES', 'open'), { path: temporary })
+    expect(explain(denied)).toBe('Cannot use /a/net.onnx: permission denied.')
+  }
   expect(explain(error('EACCES', 'listen'))).toContain('Unexpected error in svc.')
 })
 
@@ -238,6 +242,15 @@ it.skipIf(testEngines === null)(`says that other sources than ONNX cannot be run
     samples: 3,
     reason: 'only ONNX source models can be run',
   })
+  const onnx = await run(['linear.onnx', '--architecture', keras, '--json'], dirname(testEngines!))
+  expect(onnx.stderr).toBe('reading linear.onnx\nconverting to ONNX\nvalidating onnx\n')
+  expect(JSON.parse(onnx.stdout)).toMatchObject({
+    notes: [expect.stringContaining('cnn.keras was not used')],
+    files: [{ validation: { state: 'equal', largest: 0 } }],
+  })
+  const coreml = await run([keras, '-f', 'coreml'], dirname(testEngines!))
+  expect(coreml.stderr).toContain('reading cnn.keras\nconverting to Core ML\nvalidating coreml\n')
+  expect(coreml.stdout).toMatch(/ \(compared with the ONNX model of the source; computed by onnxruntime .*\)\n$/)
 })
 
 it.skipIf(tfliteEngines === null)(

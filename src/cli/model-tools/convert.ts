@@ -37,33 +37,31 @@ const fileAt = async (text: string, cwd: string): Promise<ModelFile> => {
   return { path, fileName: basename(path) }
 }
 
-/** Converts the model. Validation also needs an ONNX version, to compare with. */
+/** Converts the model, and compares the results with the source or, unless that is an ONNX model, with its ONNX version. */
 const convertAndValidate = async (
   source: ModelFile,
   architecture: ModelFile | undefined,
   { formats, inputShape, validate: validates }: ConvertOptions,
   { io, out }: Session,
 ) => {
-  const done = await runConversion(
+  const conversion = await runConversion(
     {
       ...source,
-      formats: validates ? [...formats, 'onnx'] : formats,
+      formats,
+      reference: validates,
       ...(inputShape && { inputShape }),
       ...(architecture && { architecture }),
     },
     { signal: io.signal, onStep: out.note },
   )
-  const isRequested = ({ format }: { readonly format: string }): boolean => formats.includes(format)
-  const conversion = { ...done, files: done.files.filter(isRequested), refused: done.refused.filter(isRequested) }
   const validations: Record<string, Validation> = {}
   if (!validates) return { conversion, validations }
-  // An architecture file alone has different weights.
-  const isSource = conversion.source === 'onnx' && architecture === undefined
-  const bytes = isSource ? await readFile(source.path) : done.files.find(({ format }) => format === 'onnx')?.bytes
+  const isSource = conversion.reference === undefined
+  const bytes = conversion.reference === undefined ? await readFile(source.path) : conversion.reference
+  const reference = bytes === null ? null : { bytes, isSource }
   const engine = { engines: enginesFolder(io.env), signal: io.signal }
   for (const file of conversion.files) {
     out.note(`validating ${file.format}`)
-    const reference = bytes === undefined ? null : { bytes, isSource }
     validations[file.format] = await validate(file, reference, conversion, engine)
   }
   return { conversion, validations }

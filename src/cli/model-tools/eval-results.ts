@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { appendFile, readFile, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { addPathToError } from '../../platform/files/durable-file.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { PromptLine } from '../inference/prompt-file.ts'
@@ -29,7 +30,7 @@ export const keyOf = (model: string, prompt: PromptLine, settings: readonly unkn
     .digest('hex')
     .slice(0, 16)
 
-/** @throws Failure if results cannot be appended to the file: it is the test data, or not a regular file */
+/** @throws Failure if results cannot be appended to the file: it is the test data or not a regular file, or has no folder */
 export const requireResultsFile = async (path: string, testData: string): Promise<void> => {
   if (await isSameFile(path, testData)) {
     throw wrongUsage(
@@ -38,7 +39,12 @@ export const requireResultsFile = async (path: string, testData: string): Promis
     )
   }
   const found = await stat(path).catch(() => null)
-  if (found === null || found.isFile()) return
+  if (found === null) {
+    const folder = dirname(path)
+    if ((await stat(folder).catch(() => null))?.isDirectory()) return
+    throw wrongUsage(`There is no folder ${folder} for --results.`, 'Create it, or choose another file.')
+  }
+  if (found.isFile()) return
   throw wrongUsage(
     `--results ${path} is ${found.isDirectory() ? 'a folder' : 'not a regular file'}.`,
     'Choose a file: a repeated run reads the results in it.',

@@ -18,17 +18,30 @@ interface Other {
   readonly url: string
   /** The inputs that it received, each after the model's name. */
   readonly asked: string[]
+  /** The models of requests for a single token, which precede those that are timed. */
+  readonly warmedUp: string[]
   /** Returns another status for a request with this input, which is a text to embed for `my-embedder`, or null. */
   fault: (model: string, input: string) => { readonly status: number; readonly message: string } | null
 }
 
+interface Body {
+  readonly model: string
+  readonly input: string[]
+  readonly messages: { readonly content: string }[]
+  readonly max_tokens: number
+}
+
 /** A third-party server: `good` is always right, `bad` only on every third line, `my-embedder` embeds numbers. */
 const startOther = async (): Promise<Other> => {
-  const other: Other = { url: '', asked: [], fault: () => null }
-  const answer = (path: string, body: { model: string; input: string[]; messages: { content: string }[] } | null) => {
+  const other: Other = { url: '', asked: [], warmedUp: [], fault: () => null }
+  const answer = (path: string, body: Body | null) => {
     if (path === '/v1/models') return { data: ['good', 'bad', 'my-embedder'].map((id) => ({ id })) }
     if (path === '/v1/embeddings')
       return { data: body!.input.map((text) => ({ embedding: [1, Number(/\d+/.exec(text)?.[0] ?? 0)] })) }
+    if (body!.max_tokens === 1) {
+      other.warmedUp.push(body!.model)
+      return { choices: [{ message: { role: 'assistant', content: 'Hi' } }] }
+    }
     const number = Number(/\d+/.exec(body!.messages[0]!.content)![0])
     other.asked.push(`${body!.model} ${number}`)
     const content = body!.model === 'good' || number % 3 === 0 ? `answer ${number}` : 'no idea'
@@ -100,7 +113,7 @@ describe('with a third-party server', () => {
   })
 
   it('compares two models line by line', async () => {
-    const [{ url }, { run }] = [await startOther(), await start()]
+    const [{ url, warmedUp }, { run }] = [await startOther(), await start()]
     const argv = [
       'good',
       '-d',
@@ -136,6 +149,9 @@ describe('with a third-party server', () => {
     expect((await run(argv)).stdout).toMatch(
       /^good minus bad, exact_match: 0\.667 \[0\.\d+, 0\.\d+\], p = 0\.008 \(McNemar\)$/m,
     )
+    expect(warmedUp).toEqual([])
+    expect((await run([...argv.slice(0, -1), 'latency'])).stdout).toMatch(/^bad +12 +0 +- +- +\d+ ms/m)
+    expect(warmedUp).toEqual(['good', 'bad'])
   })
 
   it('retries failed requests, and a second run resumes where the first one stopped', async () => {
@@ -174,6 +190,7 @@ describe('with a third-party server', () => {
       stderr: expect.stringContaining('good: 12 of 12 results were read from results.jsonl.'),
     })
     expect(other.asked.length).toBe(7)
+    expect(other.warmedUp).toEqual(['good', 'good'])
     await run([...argv, '--max-tokens', '9'])
     expect(other.asked.length).toBe(19)
     // Another server's model of the same name.
@@ -295,10 +312,11 @@ describe('refuses', () => {
     [['good', '-d', 'test.jsonl', '--metrics', 'bleu'], 2, "'bleu' is not one of similarity, exact_match, latency."],
     [['good', '-d', 'test.jsonl', '--threshold', '2'], 2, 'It must be a number from 0 to 1.'],
     [['good', '-d', 'test.jsonl', '--api-base', 'nowhere'], 2, '--api-base is not the address'],
+    [['good', '-d', 'test.jsonl', '--api-base', ''], 2, '--api-base is not the address'],
     [
       ['good', '-d', 'test.jsonl', '--api-base', 'http://127.0.0.1:1'],
       1,
-      'There is no inference server at http://127.0.0.1:1',
+      'There is no inference server at http://127.0.0.1:1 (http://127.0.0.1:1/v1: bad port).',
     ],
   ])('%j', async (argv, exitCode, message) => {
     const { run } = await start()
@@ -310,6 +328,7 @@ describe('refuses', () => {
     [['-d', 'test.jsonl', '--results', './test.jsonl'], 2, '--results and --test-data are the same file.'],
     [['-d', 'test.jsonl', '--results', 'link.jsonl'], 2, '--results and --test-data are the same file.'],
     [['-d', 'test.jsonl', '--results', '.'], 2, 'is a folder.'],
+    [['-d', 'test.jsonl', '--results', 'absent/results.jsonl'], 2, 'There is no folder '],
     [['-d', 'test.jsonl', '--results', '/dev/null'], 2, '--results /dev/null is not a regular file.'],
     [
       ['-d', 'test.jsonl', '--results', 'other.jsonl'],

@@ -34,6 +34,12 @@ export interface EvalOptions {
   readonly json?: true
 }
 
+/** Not the address of `svc login`: the models are usually on another server. */
+const baseOf = (option: string | undefined, { io: { env } }: Session): string => {
+  if (option !== undefined) return parseApiBase(option, '--api-base')
+  return env.SERVICE_API_BASE ? parseApiBase(env.SERVICE_API_BASE, 'SERVICE_API_BASE') : DEFAULT_API_BASE
+}
+
 /** Evaluates a model, optionally compared with a second one. @throws ExitCode 1 below the threshold */
 export const evaluate = async (model: string, options: EvalOptions, session: Session): Promise<void> => {
   const { io, out } = session
@@ -50,9 +56,7 @@ export const evaluate = async (model: string, options: EvalOptions, session: Ses
       `No line of ${options.testData} has an expected_output: quality cannot be measured.`,
       'Add it, or measure only the latency: --metrics latency',
     )
-  const given = options.apiBase ?? io.env.SERVICE_API_BASE
-  const base = given ? parseApiBase(given, options.apiBase ? '--api-base' : 'SERVICE_API_BASE') : DEFAULT_API_BASE
-  const server = await connectToModels(session, base)
+  const server = await connectToModels(session, baseOf(options.apiBase, session))
   const models = [model, ...(options.compare === undefined ? [] : [options.compare])]
   for (const name of models) requireModel(server, name)
   const similarity = metrics.includes('similarity') ? await similarityOf(server, options.embeddingModel) : null
@@ -106,11 +110,15 @@ const evaluateLines = async (
   const bar = showProgress(io, model, String)
   let done = 0
   let taken = 0
+  let warmUp: Promise<unknown> | undefined
   const work = async (): Promise<void> => {
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       const [index, prompt] = next
       const key = keyOf(model, prompt, settings)
       const before = finishedIn(known.get(`${index + 1} ${key}`))
+      // Not counted: the server may load the model on its first request.
+      if (before === undefined && options.metrics.includes('latency'))
+        await (warmUp ??= evaluation.server.chat(model, [{ role: 'user', content: 'Hello' }], 1))
       const result = before ?? { ...(await evaluateLine(model, prompt, evaluation)), line: index + 1, model, key }
       // Appends a whole line in one write, so that lines are never interleaved.
       if (before === undefined && path !== null)

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { anySignal } from '../../domain/any-signal.ts'
 import { isObject } from '../../domain/is-object.ts'
 import type { ChatMessage } from '../../inference/engines/engine.ts'
+import { reasonOf } from '../../platform/transfer/transfer-error.ts'
 import { Failure } from '../failure.ts'
 import { serverKey } from '../network/running-server.ts'
 import type { Session } from '../session.ts'
@@ -58,7 +59,7 @@ export const connectToModels = async (session: Session, base: string): Promise<M
     session.io.signal.throwIfAborted()
     const listed = found instanceof Error || found.status !== 200 ? null : namesIn(found.body)
     if (listed !== null) return serverOf(session, url, listed, send)
-    faults.push(`${url}: ${found instanceof Error ? found.message : wordsOf(found.body, found.status)}`)
+    faults.push(`${url}: ${found instanceof Error ? reasonOf(found) : wordsOf(found.body, found.status)}`)
   }
   throw new Failure(`There is no inference server at ${base} (${faults.join('; ')}).`, {
     advice:
@@ -117,7 +118,7 @@ const createPersistent = ({ io }: Session, url: string) => {
       const isBusy = (status === 429 || status === 503) && retryAfter !== null
       if (!isBusy) failures++
       if (failures === ATTEMPTS || (isBusy && performance.now() - Math.max(started, lastFinished) > MAX_BUSY_MS)) {
-        const fault = found instanceof Error ? found.message : wordsOf(found.body, found.status)
+        const fault = found instanceof Error ? reasonOf(found) : wordsOf(found.body, found.status)
         const what = isBusy ? `has been busy for ${MAX_BUSY_MS / 60_000} minutes` : `failed ${ATTEMPTS} times`
         throw new Failure(`${url} ${what}: ${fault}.`, {
           advice: 'With --results <file>, finished lines are kept: run the same command again to continue.',

@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type GgufMethod, quantizeGguf } from '../../convert/gguf/quantize-gguf.ts'
 import { compareModels, type ModelComparison } from '../../inference/engines/llama/compare-models.ts'
+import { Failure } from '../failure.ts'
 import { nameFolder } from '../inference/prompt-file.ts'
 import type { Session } from '../session.ts'
 import { PERPLEXITY_TEXT } from './perplexity-text.ts'
@@ -14,11 +15,16 @@ const BY_SIZE: readonly GgufMethod[] = ['int4', 'int8', 'float16']
 /** More than the part of a text that is scored. */
 const MAX_TEXT_BYTES = 2 ** 20
 
-const beginningOf = async (path: string): Promise<string> => {
-  const file = await open(path)
+/** @throws Failure for a file that is not a text */
+const beginningOf = async (data: string, cwd: string): Promise<string> => {
+  const file = await open(resolve(cwd, data))
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_TEXT_BYTES), 0, MAX_TEXT_BYTES, 0)
-    return buffer.toString('utf8', 0, bytesRead)
+    // `stream`: the last character may be cut off.
+    return new TextDecoder('utf-8', { fatal: true }).decode(buffer.subarray(0, bytesRead), { stream: true })
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new Failure(`--data ${data} is not a text in UTF-8.`, { cause: error })
   } finally {
     await file.close()
   }
@@ -42,7 +48,8 @@ export const quantizeGgufFile = async (request: FileRequest, { io, out }: Sessio
   const threshold = qualityThreshold ?? null
   const isMeasured = threshold !== null || data !== undefined
   const text =
-    data === undefined ? PERPLEXITY_TEXT : await beginningOf(resolve(io.cwd, data)).catch(nameFolder(`--data ${data}`))
+    data === undefined ? PERPLEXITY_TEXT : await beginningOf(data, io.cwd).catch(nameFolder(`--data ${data}`))
+  if (text.trim() === '') throw new Failure(`--data ${data} contains no text.`)
   let original: Measured = { method: 'original' }
   const table: Measured[] = []
   let count = 0

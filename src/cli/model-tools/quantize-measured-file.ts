@@ -1,5 +1,5 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
-import { extname, join, resolve } from 'node:path'
+import { basename, extname, join, resolve } from 'node:path'
 import type { OnnxModel } from '../../convert/onnx/model.ts'
 import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
 import { generateSamples } from '../../convert/quantize/generate-samples.ts'
@@ -7,11 +7,12 @@ import type { ValueRange } from '../../convert/quantize/integer-graph.ts'
 import { classifierOutputs, compareOutputs, qualityOf } from '../../convert/quantize/quality.ts'
 import { calibrationModel, rangesNeeded } from '../../convert/quantize/quantize-onnx.ts'
 import { type NumberArray, type Sample, samplesFromArrays, samplesFromLines } from '../../convert/quantize/samples.ts'
-import { ServiceError } from '../../domain/errors.ts'
+import { badRequest, ServiceError } from '../../domain/errors.ts'
 import { type GraphRun, runGraph } from '../../inference/engines/onnx/run-graph.ts'
 import { enginesFolder } from '../../inference/engines/optional/optional-engine.ts'
 import { InferenceError } from '../../inference/errors.ts'
 import { addPathToError } from '../../platform/files/durable-file.ts'
+import { detectFormat, formatOf, titleOf } from '../../tensors/detect.ts'
 import { readTensorFloats } from '../../tensors/elements.ts'
 import { readWeights } from '../../tensors/read-weights.ts'
 import { bytesSource } from '../../tensors/sources.ts'
@@ -58,19 +59,40 @@ const execute = async (path: string, bytes: Uint8Array, samples: readonly Sample
   return { outputs: done.outputs.slice(samples.length), milliseconds: done.milliseconds.slice(samples.length) }
 }
 
-const readSamples = async (model: OnnxModel, file: string, { io }: Session): Promise<readonly Sample[]> => {
-  const path = resolve(io.cwd, file)
-  const bytes = await readFile(path).catch(nameFolder(`--data ${file}`))
-  if (/^\.(jsonl|ndjson|json)$/i.test(extname(path))) {
-    return samplesFromLines(model, bytes.toString('utf8'), MAX_SAMPLES)
-  }
-  if (!/^\.np[zy]$/i.test(extname(path))) throw wrongUsage(`--data ${file}: expected a .npz, .npy, or .jsonl file.`)
+const samplesIn = (model: OnnxModel, bytes: Uint8Array, isLines: boolean): readonly Sample[] => {
+  if (bytes.length === 0) throw badRequest('The file is empty.')
+  if (isLines) return samplesFromLines(model, Buffer.from(bytes).toString('utf8'), MAX_SAMPLES)
   const source = bytesSource(bytes)
+  const detected = detectFormat(source)
+  if (detected !== 'npz' && detected !== 'npy')
+    throw badRequest(`The file is ${titleOf(detected)}, not a NumPy .npz or .npy file.`)
   const arrays = new Map<string, NumberArray>()
   for (const tensor of readWeights(source).tensors) {
     arrays.set(tensor.name, { shape: tensor.shape, values: readTensorFloats(source, tensor) })
   }
   return samplesFromArrays(model, arrays, MAX_SAMPLES)
+}
+
+const readSamples = async (model: OnnxModel, file: string, { io }: Session): Promise<readonly Sample[]> => {
+  const path = resolve(io.cwd, file)
+  const given = `--data ${file}`
+  const bytes = await readFile(path).catch(nameFolder(given))
+  const isLines = /^\.(jsonl|ndjson|json)$/i.test(extname(path))
+  if (!isLines && !/^\.np[zy]$/i.test(extname(path)))
+    throw wrongUsage(`${given}: expected a .npz, .npy, or .jsonl file.`)
+  try {
+    return samplesIn(model, bytes, isLines)
+  } catch (error) {
+    throw error instanceof ServiceError ? badRequest(`${given}: ${error.message}`) : error
+  }
+}
+
+/** The parsers report such files as damaged. @throws Failure for an empty file or a text with the file extension of a model */
+const requireModel = (bytes: Uint8Array, fileName: string): void => {
+  if (bytes.length === 0) throw new Failure(`${fileName} is empty.`)
+  const detected = detectFormat(bytesSource(bytes))
+  if (detected !== null && formatOf(detected).isText)
+    throw new Failure(`${fileName} is ${titleOf(detected)}, not a model.`)
 }
 
 /** Returns the original's results. If they cannot be measured and are not needed, returns a note that says why. */
@@ -164,6 +186,7 @@ export const quantizeMeasuredFile = async (
   const { source, method, data } = request
   if ((await stat(source)).size > MAX_BYTES) throw new Failure(`${source} is larger than 2 GB.`)
   const bytes = await readFile(source)
+  requireModel(bytes, basename(source))
   const found = await referenceOf(bytes, work)
   const reference = typeof found === 'string' ? null : found
   const isChosen = method === 'auto' && reference !== null

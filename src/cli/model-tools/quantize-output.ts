@@ -1,12 +1,13 @@
-import { mkdtemp, stat } from 'node:fs/promises'
-import { dirname, extname, join } from 'node:path'
+import { stat } from 'node:fs/promises'
+import { dirname, extname } from 'node:path'
+import { makeTemporaryFolder } from '../../platform/files/temporary-folder.ts'
 import { wrongUsage } from '../failure.ts'
 import { isSameFile, requireWritableFolder } from '../result-files.ts'
 
 /** Creates a temporary folder on the output's disk, so that the result can be renamed into place. @throws Failure */
 export const folderNear = async (output: string): Promise<string> => {
   const folder = await requireWritableFolder(dirname(output))
-  return mkdtemp(join(folder, '.svc-quantize-')).catch((error) =>
+  return makeTemporaryFolder('.svc-quantize', folder).catch((error) =>
     Promise.reject(Object.assign(error, { path: folder })),
   )
 }

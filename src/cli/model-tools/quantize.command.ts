@@ -1,13 +1,10 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
-import { jsonOption } from '../options.ts'
+import { type Command, Option } from 'commander'
+import { jsonOption, numberFrom } from '../options.ts'
 import type { Session } from '../session.ts'
 import { METHODS, type QuantizeOptions } from './quantized-file.ts'
 
-export const parseThreshold = (text: string): number => {
-  const share = Number(text)
-  if (text.trim() !== '' && share >= 0 && share <= 1) return share
-  throw new InvalidArgumentError('It must be a number from 0.0 to 1.0.')
-}
+/** Shared with `svc push --quantize`. */
+export const parseThreshold = numberFrom({ min: 0, max: 1, whole: false })
 
 const NOTES = `
 Methods:

@@ -94,7 +94,14 @@ it.each([
   [['net.onnx', '-m', 'int8', '-o', 'net.pt'], 1, 'net.pt: it is a file, not a folder.'],
   [['net.onnx', '-m', 'int8', '--data', '.'], 1, 'svc: --data . is a folder. Give the path of a file.'],
   [['chat.gguf', '-m', 'int8', '--data', '.'], 1, 'svc: --data . is a folder. Give the path of a file.'],
+  [['chat.gguf', '-m', 'int8', '--data', 'net.onnx'], 1, 'svc: --data net.onnx is not a text in UTF-8.'],
+  [['chat.gguf', '-m', 'int8', '--data', 'chat.gguf'], 1, 'svc: --data chat.gguf contains no text.'],
   [['empty', '-m', 'int8'], 1, 'svc: There is no model in empty that can be quantized.'],
+  [['text.mlmodel', '-m', 'int8'], 1, 'svc: text.mlmodel is text, not a model.'],
+  [['nothing.onnx', '-m', 'int8'], 1, 'svc: nothing.onnx is empty.'],
+  [['net.onnx', '--data', 'text.npz'], 1, '--data text.npz: The file is text, not a NumPy .npz or .npy file.'],
+  [['net.onnx', '--data', 'nothing.npz'], 1, '--data nothing.npz: The file is empty.'],
+  [['net.onnx', '--data', 'text.jsonl'], 1, '--data text.jsonl: Line 1 is not JSON.'],
 ] as const)('%j exits with %i', async (argv, expected, message) => {
   const { cwd, svc } = await start()
   await writeFile(join(cwd, 'net.pt'), 'weights')
@@ -102,6 +109,8 @@ it.each([
   await writeFile(join(cwd, 'my nets', 'net.pt'), 'weights')
   await writeFile(join(cwd, 'damaged.onnx'), network().subarray(0, 900))
   await mkdir(join(cwd, 'empty'))
+  for (const name of ['text.mlmodel', 'text.npz', 'text.jsonl']) await writeFile(join(cwd, name), 'some words')
+  for (const name of ['nothing.onnx', 'nothing.npz']) await writeFile(join(cwd, name), '')
   await mkdir(join(cwd, 'taken.onnx', 'kept'), { recursive: true })
   await writeFile(join(cwd, 'chat.gguf'), '')
   await link(join(cwd, 'net.onnx'), join(cwd, 'link.onnx'))
@@ -194,7 +203,7 @@ it('measures a language model on a text, and auto takes the smallest result that
   expect(await readdir(join(cwd, 'quantized'))).toEqual(['chat-q8_0.gguf'])
   expect(await svc('chat.gguf', '-m', 'q4_0', '-o', 'exact')).toMatchObject({
     exitCode: 0,
-    stdout: expect.stringContaining(join('exact', 'chat-q4_0.gguf')),
+    stdout: expect.stringMatching(/^METHOD +SIZE\noriginal [\s\S]*exact\/chat-q4_0\.gguf/),
   })
   expect(await svc('net.onnx', '-m', 'q4_0')).toMatchObject({
     exitCode: 2,

@@ -99,11 +99,12 @@ const cells = (row: Measured): Readonly<Record<string, string | null>> => {
   }
 }
 
+const UNMEASURED_COLUMNS = ['METHOD', 'SIZE', '']
 const SAMPLES_COLUMNS = ['METHOD', 'SIZE', 'QUALITY', 'COSINE', 'SAME CLASS', 'TIME', '']
 const TEXT_COLUMNS = ['METHOD', 'SIZE', 'QUALITY', 'PERPLEXITY', 'DIVERGENCE', 'SAME TOKEN', 'TIME', '']
 
 const showTable = ({ table, samples }: Report, { out }: Session): void => {
-  const columns = samples?.of === 'tokens' ? TEXT_COLUMNS : SAMPLES_COLUMNS
+  const columns = samples === null ? UNMEASURED_COLUMNS : samples.of === 'tokens' ? TEXT_COLUMNS : SAMPLES_COLUMNS
   const rows = table.map(cells).map((row) => columns.map((name) => row[name] ?? null))
   out.table(columns, rows, { right: new Set([...columns.keys()].slice(1, -1)) })
   if (samples === null) return

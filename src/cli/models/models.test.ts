@@ -297,4 +297,6 @@ it('parses OLLAMA_HOST like Ollama', () => {
     'https://ollama.example',
     'http://box:1',
   ])
+  expect(() => read('http://user:secret@box')).toThrow('OLLAMA_HOST contains a user name or password')
+  expect(() => read('user:secret@bo x')).toThrow('OLLAMA_HOST is not an address, such as 127.0.0.1:11434')
 })

@@ -14,10 +14,13 @@ export interface OllamaModel {
 const TIMEOUT_MS = 3000
 const PORT = 11_434
 
-/** Parses OLLAMA_HOST like Ollama: a host, a host with a port, or a URL. */
+/** Parses OLLAMA_HOST like Ollama: a host, a host with a port, or a URL. @throws Error if it is none of them */
 export const ollamaAddress = ({ OLLAMA_HOST }: Io['env']): string => {
   const given = OLLAMA_HOST?.trim() || `127.0.0.1:${PORT}`
-  const url = new URL(/^https?:/.test(given) ? given : `http://${given}`)
+  const text = /^https?:/.test(given) ? given : `http://${given}`
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null) throw new Error('OLLAMA_HOST is not an address, such as 127.0.0.1:11434')
+  if (url.username !== '' || url.password !== '') throw new Error('OLLAMA_HOST contains a user name or password')
   // A wildcard address to listen on cannot be connected to.
   const host = ['0.0.0.0', '[::]'].includes(url.hostname) ? '127.0.0.1' : url.hostname
   const port = url.port || (/^https?:/.test(given) ? '' : String(PORT))

@@ -8,7 +8,10 @@ export const define = (command: Command, session: Session): void => {
   command
     .addArgument(new Argument('<agent>', 'coding agent').choices(AGENTS.map(({ name }) => name)))
     .argument('[arguments...]', 'arguments of the agent, after --')
-    .option('-m, --model <model>', `name of a model, name:variant, or a path (default: ${DEFAULT_MODEL})`)
+    .option(
+      '-m, --model <model>',
+      `name of a model, a path, hf:org/model, or ollama:name (default: SERVICE_MODEL, else ${DEFAULT_MODEL})`,
+    )
     .option(
       '-p, --port <port>',
       'port of the server; started if none runs there',

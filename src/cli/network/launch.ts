@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { constants, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm, writeFile } from 'node:fs/promises'
+import { constants } from 'node:os'
 import { findProgram } from '../../inference/find-program.ts'
 import { readGgufHeader } from '../../inference/models/gguf/header.ts'
 import { findModel } from '../../inference/models/model-folder.ts'
 import { looksLikePath } from '../../inference/models/model-name.ts'
+import { makeTemporaryFolder } from '../../platform/files/temporary-folder.ts'
 import { ExitCode } from '../exit-code.ts'
 import { Failure } from '../failure.ts'
 import type { SessionIo } from '../io.ts'
@@ -107,7 +107,7 @@ export const launch = async (
   try {
     const [server, model] = await openServer(session, options)
     closing.push(server.stop)
-    const folder = await mkdtemp(join(tmpdir(), 'svc-launch-'))
+    const folder = await makeTemporaryFolder('svc-launch')
     closing.push(() => rm(folder, { recursive: true, force: true }))
     const {
       env,

@@ -49,8 +49,8 @@ export const analytics: Resource = {
       args: [
         federation,
         variable,
-        argument('group_a', 'id of a group', { field: 'group_a' }),
-        argument('group_b', 'id of the other group', { field: 'group_b' }),
+        argument('group_a', 'a group, by id or name', { field: 'group_a' }),
+        argument('group_b', 'the other group', { field: 'group_b' }),
       ],
       options: [groupBy, confidence, filters],
     }),

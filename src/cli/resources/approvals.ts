@@ -33,7 +33,7 @@ export const approvals: Resource = {
       options: [option('--reason <text>', 'reason shown to the requester', 'reason', { required: true })],
       done: 'Rejected: {title}.',
     }),
-    action('cancel', 'withdraw a request', 'POST /api/v1/approvals/{approval_id}/cancel', {
+    action('cancel', 'cancel a request', 'POST /api/v1/approvals/{approval_id}/cancel', {
       args: [request],
       done: 'Canceled: {title}.',
     }),

@@ -1,5 +1,6 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import { ApiError } from '../../client/client.ts'
+import { decimalNumber } from '../../domain/decimal-number.ts'
 import { shellWord } from '../../domain/shell-word.ts'
 import type { CommandFile } from '../command.ts'
 import { Failure } from '../failure.ts'
@@ -7,6 +8,7 @@ import { apiBaseOption, type DataOptions, jsonOption, keyValue } from '../option
 import type { Session } from '../session.ts'
 import { cellOf, fillIn } from './cells.ts'
 import { find, orgOf, unknown } from './find.ts'
+import { type OptionNames, withOptionNames } from './option-names.ts'
 import { type Parts, send } from './requests.ts'
 import {
   type Action,
@@ -27,7 +29,7 @@ const DEFAULT_LIMIT = 100
 const isWhole = ({ paged }: Action): boolean => paged === false
 
 const toNumber = (text: string): number => {
-  const number = text.trim() === '' ? Number.NaN : Number(text)
+  const number = decimalNumber(text)
   if (Number.isFinite(number)) return number
   throw new InvalidArgumentError('It must be a number.')
 }
@@ -157,6 +159,11 @@ const show = async (action: Action, response: Row, context: FindContext, { body 
   for (const note of (await action.notes?.(response, context, body ?? {})) ?? []) out.note(note)
 }
 
+const namesOf = ({ args = [], options = [] }: Action): OptionNames => [
+  ...options.map(({ field, flags }): OptionNames[number] => [field, new Option(flags).long!]),
+  ...args.flatMap(({ field, name }): OptionNames => (field === undefined ? [] : [[field, `<${name}>`]])),
+]
+
 const execute = async (action: Action, words: readonly unknown[], values: Values, session: Session): Promise<void> => {
   const { out } = session
   const connection = await session.signedIn({
@@ -184,7 +191,7 @@ const execute = async (action: Action, words: readonly unknown[], values: Values
     for (const note of (await action.after?.(response, context)) ?? []) out.note(note)
     if (failure !== null) throw failure
   } catch (error) {
-    throw await withSuggestion(error, action, words, context)
+    throw withOptionNames(await withSuggestion(error, action, words, context), namesOf(action))
   }
 }
 

@@ -6,8 +6,8 @@ import { runInProcess } from '../in-process.fixture.ts'
 it.each([
   ['devices list --sort last_seen --order desc', 'No devices. Invite one with: svc devices invite'],
   ['devices list --status active', 'Nothing matches.'],
-  ['integrations list --type all', 'No integrations. Create one with: '],
-  ['integrations list --type logs', 'Nothing matches.'],
+  ['integrations list --kind all', 'No integrations. Create one with: '],
+  ['integrations list --kind logs', 'Nothing matches.'],
   ['federation list --org acme', 'No federations. Create one with: svc federation create <name>'],
 ])('an empty %s prints %s', async (argv, said) => {
   const world = await startWorld({ config: { enrollment: 'token' } })

@@ -14,8 +14,8 @@ interface PrivacyOptions extends DataOptions {
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<name>', 'name or id of the federation')
-    .option('--noise-multiplier <multiplier>', 'estimate the cost of a round with this noise', numberAboveZero)
+    .argument('<name>', 'a federation, by name or id')
+    .option('--noise-multiplier <ratio>', 'estimate the cost of a round with this noise', numberAboveZero)
     // The name in version 1.0.0.
     .addOption(new Option('--noise <multiplier>').argParser(numberAboveZero).hideHelp())
     .option('--sample-rate <rate>', 'sample rate of such a round', numberAboveZero)

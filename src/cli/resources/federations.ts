@@ -207,7 +207,7 @@ export const federations: Resource = {
           parse: 'number',
           required: true,
         }),
-        option('--steps <count>', 'number of rounds to count as one (default: 1)', 'num_steps', 'number'),
+        option('--rounds <count>', 'number of rounds to count as one (default: 1)', 'num_steps', 'number'),
         option('--target-delta <delta>', "delta (default: the budget's)", 'target_delta', 'number'),
       ],
     }),

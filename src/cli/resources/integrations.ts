@@ -15,7 +15,7 @@ export const integrations: Resource = {
   actions: [
     action('list', 'list integrations', 'GET /api/v1/integrations', {
       options: [
-        option('--type <type>', 'metrics, logs, training, or all (default: all)', 'kind', {
+        option('--kind <kind>', 'metrics, logs, training, or all (default: all)', 'kind', {
           choices: [...INTEGRATION_KINDS, 'all'],
         }),
       ],

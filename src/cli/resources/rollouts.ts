@@ -29,16 +29,14 @@ const COLUMNS: readonly Column[] = [
   ['ID', 'rollout_id', 'id'],
 ]
 
-/** The options that define a rollout, shared by `create` and `preview`. */
-const plan: readonly ActionOption[] = [
+/** The options that define the steps of a rollout, shared by `create` and `preview`. */
+const steps: readonly ActionOption[] = [
   option('--version <version>', 'version to deliver', 'version', { required: true }),
   option('--percentage <percent>', 'initial percentage', 'rollout_percentage', { parse: 'number', required: true }),
   option('--target <percent>', 'final percentage (default: 100)', 'target_percentage', 'number'),
   option('--step <percent>', 'increase at each step (default: 10)', 'increment_step', 'number'),
   option('--interval <minutes>', 'minutes between steps (default: 60)', 'step_interval_minutes', 'number'),
   option('--group <group>', 'only devices of this group, by name or id', 'group'),
-  option('--auto-rollback', 'roll back, instead of pausing, when too many devices fail', 'auto_rollback', 'flag'),
-  option('--no-start', 'keep it pending until svc rollouts start', 'start_immediately', 'off'),
 ]
 
 /** A change of a rollout that takes a reason; `did` is its past tense. */
@@ -71,13 +69,17 @@ export const rollouts: Resource = {
     action('show', 'show a rollout', `GET ${AT}`, { args: [rollout] }),
     action('create', 'create a rollout of a version', 'POST /api/v1/models/{model_id}/rollouts', {
       args: [modelArgument],
-      options: plan,
+      options: [
+        ...steps,
+        option('--auto-rollback', 'roll back, instead of pausing, when too many devices fail', 'auto_rollback', 'flag'),
+        option('--no-start', 'keep it pending until svc rollouts start', 'start_immediately', 'off'),
+      ],
       done: 'Created the rollout of version {version}: {status} at {percentage}% ({rollout_id}).',
       hint: 'Watch it with: svc status {model_name} --watch',
     }),
     action('preview', 'preview the steps of a rollout', 'POST /api/v1/models/{model_id}/rollouts/dry-run', {
       args: [modelArgument],
-      options: plan,
+      options: steps,
       rows: 'steps',
       columns: [
         ['AFTER MINUTES', 'after_minutes', 'count'],

@@ -57,10 +57,10 @@ export const team: Resource = {
         }),
         option('--session-hours <hours>', 'hours until a session ends', 'session_hours', 'number'),
         option(
-          '--reauthenticate-minutes <minutes>',
-          'ask again after this much inactivity',
+          '--reauthenticate-minutes <n>',
+          'ask again after this much inactivity; none: never',
           'reauthenticate_minutes',
-          'number',
+          'number or none',
         ),
       ],
       org: 'body',

@@ -80,6 +80,12 @@ const STEPS: readonly Step[] = [
   ['rounds show 7', 1, "svc: Round '7' does not exist, or this key may not see it.\nList them with: svc rounds list\n"],
   ['rollouts list', 0, /^No rollouts/],
   [
+    'rollouts create m --version 1.0.0 --percentage 500 --step 0',
+    1,
+    'svc: --percentage must be an integer from 0 to 100, got 500; --step must be an integer from 1 to 100, got 0.\n',
+  ],
+  ['rollouts create m --version zz --percentage 10', 1, /^svc: --version: Version 'zz' of model 'm' does not exist/],
+  [
     'rollouts create m --version 1.0.0 --percentage 10 --no-start',
     0,
     /^Created the rollout of version 1\.0\.0: pending at 10%/,

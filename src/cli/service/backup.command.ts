@@ -81,7 +81,7 @@ export const define = (command: Command, session: Session): void => {
       '[target]',
       "a folder on the service's machine or s3://bucket/prefix?endpoint=…&region=…, empty or with backups (default: SERVICE_BACKUP_URL)",
     )
-    .option('--verify', 'restore it to a scratch folder, start the database, and compare rows and files')
+    .option('--verify', 'hash all files, and restore an embedded database to compare its rows')
     .option('--data-dir <folder>', 'data folder of a stopped service (default: SERVICE_DATA_DIR, else ~/.svc/data)')
     .addOption(jsonOption())
     .addOption(apiBaseOption())

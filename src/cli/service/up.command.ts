@@ -100,7 +100,7 @@ export const define = (command: Command, session: Session): void => {
     )
     .option(
       '--host <address>',
-      'address to listen on; 0.0.0.0 accepts other machines, which need keys (default: this machine only)',
+      'address to listen on; 0.0.0.0 accepts other machines, which need keys (default: SERVICE_HOST, else this machine only)',
     )
     .option('--data-dir <folder>', 'database and weight files (default: SERVICE_DATA_DIR, else ~/.svc/data)')
     .option('--open', 'open the dashboard in a browser')

@@ -13,6 +13,7 @@ import {
   numberFrom,
   wholeAboveZero,
 } from '../options.ts'
+import { type OptionNames, withOptionNames } from '../resources/option-names.ts'
 import type { Session } from '../session.ts'
 
 interface StartOptions extends DataOptions {
@@ -54,9 +55,34 @@ const privacyOf = ({ noiseMultiplier, targetEpsilon, clipNorm, adaptiveClip }: S
   }
 }
 
+/** The fields that differ from their options in more than a dash. */
+const OPTION_NAMES: OptionNames = [
+  ['min_devices', '--min-devices'],
+  ['target_devices', '--target-devices'],
+  ['over_selection', '--over-selection'],
+  ['timeout_seconds', '--timeout'],
+  ['wait_for_devices_seconds', '--wait-for-devices'],
+  ['strategy_options.', '--option '],
+  ['hyperparameters.', '--hyperparameter '],
+  ['privacy.clip_norm', '--clip-norm'],
+  ['privacy.noise_multiplier', '--noise-multiplier'],
+  ['privacy.target_epsilon', '--target-epsilon'],
+  ['secure_aggregation.threshold', '--secure-aggregation'],
+  ['secure_aggregation', '--secure-aggregation'],
+  ['stop_when.improvement_below', '--stop-below'],
+  ['stop_when.patience', '--patience'],
+  ['stop_when', '--stop-below'],
+  ['metric', '--metric'],
+  ['model', '<model>'],
+]
+
 /** Builds the request from the options. @throws Failure if they contradict each other */
 const jobRequestOf = (model: string, options: StartOptions) => {
   const privacy = privacyOf(options)
+  if (options.metric === undefined && options.goal !== undefined)
+    throw wrongUsage('--goal says which values of --metric are better.', 'Add --metric, or leave --goal out.')
+  if (options.metric !== undefined && options.stopBelow === undefined && options.publish !== 'best')
+    throw wrongUsage('--metric applies only to --stop-below and --publish best.', 'Leave it out, or add one of them.')
   return {
     model,
     strategy: options.strategy,
@@ -172,11 +198,10 @@ export const define = (command: Command, session: Session): void => {
       const { find } = await import('../resources/find.ts')
       const context = { connection, session, org: undefined }
       const found = options.federation === undefined ? null : await find(context, 'federation', options.federation)
-      const job = await connection.request((client) =>
-        client.POST('/api/v1/training/jobs', {
-          body: { ...request, ...(found !== null && { federation: String(found.federation_id) }) },
-        }),
-      )
+      const body = { ...request, ...(found !== null && { federation: String(found.federation_id) }) }
+      const job = await connection
+        .request((client) => client.POST('/api/v1/training/jobs', { body }))
+        .catch((error: unknown) => Promise.reject(withOptionNames(error, OPTION_NAMES)))
       if (!options.follow) {
         if (options.json) return out.json(await jobById(connection, job.id))
         out.line(`Started job ${job.id}: ${roundsOf(job.rounds)} of ${job.strategy} on ${model}.`)

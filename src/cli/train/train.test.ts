@@ -218,7 +218,17 @@ it('explains invalid orders', async () => {
   })
   expect(await svc('train', 'start', 'm', '--strategy', 'fedtrimmedavg', '--option', 'trim=2')).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining('strategy_options.trim'),
+    stderr: expect.stringContaining('svc: --option trim must be'),
+  })
+  expect(await svc('train', 'start', 'm', '--goal', 'maximize')).toEqual({
+    exitCode: 2,
+    stdout: '',
+    stderr: 'svc: --goal says which values of --metric are better.\nAdd --metric, or leave --goal out.\n',
+  })
+  expect(await svc('train', 'start', 'm', '--metric', 'f1')).toEqual({
+    exitCode: 2,
+    stdout: '',
+    stderr: 'svc: --metric applies only to --stop-below and --publish best.\nLeave it out, or add one of them.\n',
   })
 })
 

@@ -13,6 +13,8 @@ import { tfliteProfile } from './tflite-profile.ts'
 /** Models with a graph are read into memory. */
 const MAX_GRAPH_BYTES = 2 ** 31
 
+const CORE_ML = /\.ml(?:model|package)$/i
+
 /**
  * Determines from a model's file what is needed to run it, without running anything. `inputShape` is the shape of the first
  * input. Throws bad_request or InferenceError naming what is wrong with the file.
@@ -57,6 +59,11 @@ const inspect = (
     const how = from.name === 'onnx' ? [] : ['The operators are those of the ONNX model that svc convert produces.']
     return onnxProfile(from.title, model, inputShape, [...notes, ...how])
   }
+  if (source.size === 0) throw badRequest(`'${path}' is empty.`)
+  if (detected === null && CORE_ML.test(path))
+    throw badRequest(
+      `'${path}' is a Core ML model, which cannot be checked. Check the model that it was converted from.`,
+    )
   if (!isWeightFormat(detected))
     throw badRequest(
       `'${path}' is ${titleOf(detected)}, which cannot be checked. GGUF, ONNX, TensorFlow Lite, and weight files can be.`,

@@ -1,14 +1,23 @@
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { anySignal } from '../../domain/any-signal.ts'
+import { makeTemporaryFolder } from '../../platform/files/temporary-folder.ts'
 import { invalidAudio, MAX_SECONDS, SAMPLE_RATE, tooLong } from './sound.ts'
 
 /** Audio containers. Playlists are excluded because they could name any file or address. */
 const FORMATS = 'aac,ac3,aiff,amr,ape,asf,au,avi,caf,flac,flv,matroska,webm,mov,mp3,mpeg,mpegts,ogg,wav,wv'
 const TIMEOUT_MS = 10 * 60 * 1000
 const KEPT = 500
+
+/** What ffmpeg reported, on one line, without our temporary file and the addresses of its own objects. */
+const wordsOf = (report: string, file: string): string =>
+  report
+    .replaceAll(/\[[^\]\n]* @ 0x[\da-f]+\] /g, '')
+    .replaceAll(`${file}: `, '')
+    .replaceAll(file, 'it')
+    .trim()
+    .replaceAll(/\s*\n\s*/g, '; ')
 
 const runFfmpeg = (program: string, file: string, signal: AbortSignal): Promise<Buffer> =>
   new Promise((resolve, reject) => {
@@ -34,11 +43,7 @@ const runFfmpeg = (program: string, file: string, signal: AbortSignal): Promise<
     })
     child.once('close', (code) => {
       if (code === 0) return resolve(Buffer.concat(pieces))
-      reject(
-        invalidAudio(
-          `ffmpeg cannot decode the recording: ${words.trim().replaceAll(`${file}: `, '').replaceAll(file, 'it') || `code ${code}`}`,
-        ),
-      )
+      reject(invalidAudio(`ffmpeg cannot decode the recording: ${wordsOf(words, file) || `code ${code}`}`))
     })
   })
 
@@ -48,7 +53,7 @@ export const decodeWithFfmpeg = async (
   bytes: Uint8Array,
   signal: AbortSignal,
 ): Promise<Float32Array> => {
-  const folder = await mkdtemp(join(tmpdir(), 'svc-audio-'))
+  const folder = await makeTemporaryFolder('svc-audio')
   try {
     const file = join(folder, 'recording')
     await writeFile(file, bytes, { mode: 0o600 })

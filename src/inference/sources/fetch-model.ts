@@ -1,5 +1,6 @@
 import { dirname, join, posix } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { withoutCredentials } from '../../domain/without-credentials.ts'
 import { type DownloadOptions, downloadFile } from '../../platform/transfer/download-file.ts'
 import type { FoundFile } from '../../platform/transfer/remote-file.ts'
 import { Interruption, TransferError } from '../../platform/transfer/transfer-error.ts'
@@ -19,10 +20,12 @@ type Environment = Readonly<Record<string, string | undefined>>
 const addressIn = (env: Environment, name: string, usual: string): URL => {
   const text = env[name]?.trim() || usual
   const url = URL.canParse(text) ? new URL(text) : null
-  if (url === null || !['http:', 'https:'].includes(url.protocol) || url.username !== '') {
-    throw new TransferError(`${name} is not a web address: '${text.replace(/\/\/[^/@]*@/, '//')}'.`, {
-      advice: `It must look like ${usual}.`,
-    })
+  const advice = `It must look like ${usual}.`
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    throw new TransferError(`${name} is not a web address: '${withoutCredentials(text)}'.`, { advice })
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new TransferError(`${name} contains a user name or password.`, { advice })
   }
   return url
 }

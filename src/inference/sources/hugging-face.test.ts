@@ -223,4 +223,7 @@ it('HF_ENDPOINT must be an address', async () => {
   await expect(findModelFile(parseModelSource('hf:a/b'), { HF_ENDPOINT: 'nowhere' }, never)).rejects.toThrow(
     "HF_ENDPOINT is not a web address: 'nowhere'.",
   )
+  const hub = (HF_ENDPOINT: string) => findModelFile(parseModelSource('hf:a/b'), { HF_ENDPOINT }, never)
+  await expect(hub('http://user:secret@a')).rejects.toThrow('HF_ENDPOINT contains a user name or password.')
+  await expect(hub('ftp://user:se/cret@a')).rejects.toThrow("HF_ENDPOINT is not a web address: 'ftp://a'.")
 })

@@ -12,6 +12,12 @@ const FREE_BYTES = 2 * 1024 ** 3
 const LOOK_MS = 5000
 const TRIES = 2
 
+/** A copy that stays until it is released. */
+export interface PinnedCopy {
+  readonly path: string
+  release(): void
+}
+
 interface Entry {
   /** null while the copy is being fetched. */
   size: number | null
@@ -125,34 +131,32 @@ export const openFileCache = async (
     return entry
   }
 
-  const use = async (sha256: string, entry: Entry): Promise<string> => {
+  const use = async (sha256: string, entry: Entry): Promise<PinnedCopy> => {
     entry.pins++
     entries.delete(sha256)
     entries.set(sha256, entry)
     await entry.ready
-    return pathOf(sha256)
+    // After `reset` there may be another entry for this file.
+    const release = (): void => {
+      entry.pins--
+      if (bytes > maxBytes) makeRoomAside()
+    }
+    return { path: pathOf(sha256), release }
   }
 
   return {
-    /** Returns the path of a copy, fetching it if there is none; it is kept until `release`. */
-    async pin(sha256: string): Promise<string> {
-      const path = await use(sha256, entries.get(sha256) ?? add(sha256, () => inTurn(() => bring(sha256))))
+    /** Returns a copy, fetching it if there is none. */
+    async pin(sha256: string): Promise<PinnedCopy> {
+      const copy = await use(sha256, entries.get(sha256) ?? add(sha256, () => inTurn(() => bring(sha256))))
       await makeRoom()
-      return path
+      return copy
     },
 
     /** Like `pin`, but returns null if there is no copy. */
-    async pinCopy(sha256: string): Promise<string | null> {
+    async pinCopy(sha256: string): Promise<PinnedCopy | null> {
       const entry = entries.get(sha256)
       // Does not wait for a copy that is still being fetched.
       return entry === undefined || entry.size === null ? null : use(sha256, entry)
-    },
-
-    release(sha256: string): void {
-      const entry = entries.get(sha256)
-      if (entry === undefined) return
-      entry.pins--
-      if (bytes > maxBytes) makeRoomAside()
     },
 
     /** Moves a file that is already stored into the cache. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
+import { openFileCache } from './file-cache.ts'
 import type { ObjectStore } from './object-store.ts'
 import { openS3Store } from './s3-store.ts'
 
@@ -52,4 +53,24 @@ test('a process whose cache others deleted, because they took it for dead, fetch
   expect(await keep()).toBe(key)
   expect(await blobs.withPaths(async (pathOf) => readFile(await pathOf(key), 'utf8'))).toBe('abc')
   await blobs.close()
+})
+
+test('the release of a copy that was lost with the cache does not release the one that replaced it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tributary-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const cache = await openFileCache(join(folder, 'copies'), 3, async (sha256, path) => {
+    await writeFile(path, sha256)
+    return { sha256, size: 3 }
+  })
+  const lost = await cache.pin('one')
+  await rm(join(folder, 'copies'), { recursive: true })
+  await cache.reset()
+  const copy = await cache.pin('one')
+  lost.release()
+  await cache.pin('two')
+  expect(await readFile(copy.path, 'utf8')).toBe('one')
+  copy.release()
+  await cache.pin('two')
+  expect(cache.hashes()).toEqual(['two'])
+  cache.close()
 })

@@ -6,7 +6,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { makeFolder } from '../files/make-folder.ts'
 import { nullIfMissing } from '../files/missing-file.ts'
 import { type BlobStore, blobPath, gone, requireSha256 } from './blob-store.ts'
-import { openFileCache } from './file-cache.ts'
+import { openFileCache, type PinnedCopy } from './file-cache.ts'
 import type { ObjectStore } from './object-store.ts'
 import { createProcessFiles, ownerOf } from './process-files.ts'
 import { readLocalFile } from './read-local-file.ts'
@@ -78,29 +78,30 @@ export const openS3Store = async (
 
     async read(sha256, range, chunks) {
       const key = keyOf(sha256)
-      const path = chunks === 'reused' ? await cache.pinCopy(sha256) : null
-      if (path === null) {
+      const copy = chunks === 'reused' ? await cache.pinCopy(sha256) : null
+      if (copy === null) {
         return begun(range === undefined ? checked(objects.read(key), sha256) : objects.read(key, range), sha256)
       }
       try {
-        return await readLocalFile(path, range, chunks)
+        return await readLocalFile(copy.path, range, chunks)
       } finally {
         // An open file can be read to the end even after eviction.
-        cache.release(sha256)
+        copy.release()
       }
     },
 
     async withPaths(work) {
-      const pinning: Promise<() => void>[] = []
+      const pinning: Promise<PinnedCopy>[] = []
       try {
         return await work(async (sha256) => {
-          const path = cache.pin(requireSha256(sha256))
-          pinning.push(path.then(() => () => cache.release(sha256)))
-          return path
+          const pinned = cache.pin(requireSha256(sha256))
+          pinning.push(pinned)
+          return (await pinned).path
         })
       } finally {
         // If one failed, others may still be in progress.
-        for (const pinned of await Promise.allSettled(pinning)) if (pinned.status === 'fulfilled') pinned.value()
+        for (const pinned of await Promise.allSettled(pinning))
+          if (pinned.status === 'fulfilled') pinned.value.release()
       }
     },
 

@@ -47,7 +47,8 @@ const find = async (path: string): Promise<Found | null> => {
   return { text, pid: Number(pid), host, pids, changedAt: state.mtimeMs }
 }
 
-const isRunning = (pid: number): boolean => {
+/** Whether this machine, or this container, has such a process. */
+export const isRunning = (pid: number): boolean => {
   try {
     return process.kill(pid, 0)
   } catch (error) {

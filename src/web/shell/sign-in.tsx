@@ -41,7 +41,7 @@ const ByKey = ({ orgId, provider, ended, onOther }: WayProps) => (
           for you:
         </p>
         <Command>svc dashboard</Command>
-        <p>No key yet? An administrator creates one with:</p>
+        <p>No key yet? An admin creates one with:</p>
         <Command>svc keys create "my dashboard"</Command>
       </>
     }

@@ -62,7 +62,7 @@ export const settingFields = {
   }),
 }
 
-export const Settings = Body('OrgSettings', 'The rules of an organization', examples.orgSettings, {
+export const Settings = Body('OrgSettings', 'The settings of an organization', examples.orgSettings, {
   org_id: Type.String(),
   compliance: Nullable(Compliance),
   ...settingFields,
@@ -73,14 +73,14 @@ export const Settings = Body('OrgSettings', 'The rules of an organization', exam
       preset: Type.Unknown(),
     }),
   ),
-  warnings: Type.Array(Type.String(), { description: 'Problems that keep a rule from taking effect' }),
+  warnings: Type.Array(Type.String(), { description: 'Problems that keep a setting from taking effect' }),
   approval_id: Nullable(
     Type.String({ description: 'The approval that the change is waiting for; null: the change is in effect' }),
   ),
 })
 export const ChangeSettings = Body(
   'ChangeOrgSettings',
-  'Rules to change',
+  'Settings to change',
   examples.changeOrgSettings,
   Type.Partial(Type.Object(settingFields)).properties,
 )

@@ -5,14 +5,14 @@ import type { OrgSettings, SettingsService } from '../settings/settings.service.
 import { teamOf } from './people.service.ts'
 import { NewSignInPolicy, SignInPolicy, TeamQuery } from './team.schema.ts'
 
-/** Routes for the sign-in rules of an organization. */
+/** Routes for the sign-in policy of an organization. */
 export const signInPolicyRoutes = (app: App, settings: SettingsService): void => {
   app.get(
     '/api/v1/team/policy',
     {
       schema: {
         operationId: 'getSignInPolicy',
-        summary: 'Get the sign-in rules of an organization',
+        summary: 'Get the sign-in policy of an organization',
         querystring: TeamQuery,
         response: { 200: SignInPolicy },
       },
@@ -29,7 +29,7 @@ export const signInPolicyRoutes = (app: App, settings: SettingsService): void =>
     {
       schema: {
         operationId: 'setSignInPolicy',
-        summary: 'Change the sign-in rules of an organization',
+        summary: 'Change the sign-in policy of an organization',
         description: 'Takes effect immediately, including for open sessions.',
         body: NewSignInPolicy,
         response: { 200: SignInPolicy },

@@ -94,7 +94,7 @@ export const SignInPolicy = Body('SignInPolicy', 'How the people of an organizat
   org_id: Type.String(),
   ...policyFields,
 })
-export const NewSignInPolicy = Body('NewSignInPolicy', 'Sign-in rules to change', examples.newSignInPolicy, {
+export const NewSignInPolicy = Body('NewSignInPolicy', 'A sign-in policy to change', examples.newSignInPolicy, {
   ...Type.Partial(Type.Object(policyFields)).properties,
   org_id: Type.Optional(NamedOrg),
 })

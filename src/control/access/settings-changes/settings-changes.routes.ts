@@ -34,9 +34,9 @@ export const orgSettingsRoutes = (
     {
       schema: {
         operationId: 'getOrgSettings',
-        summary: 'Get the rules of an organization',
+        summary: 'Get the settings of an organization',
         description:
-          'Includes the rules that are less strict than the compliance preset. A preset is not a certification.',
+          'Includes the settings that are less strict than the compliance preset. A preset is not a certification.',
         params: OrgParams,
         response: { 200: Settings },
       },
@@ -53,9 +53,9 @@ export const orgSettingsRoutes = (
     {
       schema: {
         operationId: 'setOrgSettings',
-        summary: 'Change the rules of an organization',
+        summary: 'Change the settings of an organization',
         description:
-          'Takes effect at once. A rule that is less strict than the compliance preset is reported as a violation; for ' +
+          'Takes effect at once. A setting that is less strict than the compliance preset is reported as a violation; for ' +
           'audit_retention_days and require_approval it is rejected. Where require_approval is on, relaxing these two ' +
           'requires approval by a second admin.',
         params: OrgParams,

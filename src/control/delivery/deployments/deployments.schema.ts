@@ -55,7 +55,7 @@ export const ExecuteBody = Body('NewDeployment', 'A deployment to execute', exam
     Type.Number({
       exclusiveMinimum: 0,
       maximum: 60 * WEEK_MINUTES,
-      description: 'Default: a week',
+      description: 'Default: 10080, a week',
     }),
   ),
 })

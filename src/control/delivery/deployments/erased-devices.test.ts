@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { eachDatabase } from '../../../../test/databases.ts'
+import { eachDatabase, hasPostgres } from '../../../../test/databases.ts'
 import { createModel } from '../../../../test/fleet-of-models.ts'
 import { startWorld, type TestDevice } from '../../../../test/world.ts'
 import type { Database } from '../../../platform/db/open.ts'
@@ -116,6 +116,54 @@ describe('when a device is erased', () => {
     await erase(silent)
     const row = world.database!.sql.selectFrom('rollouts').select('status').where('id', '=', id)
     expect(await row.executeTakeFirst()).toEqual({ status: 'completed' })
+  })
+})
+
+describe.skipIf(!hasPostgres())('a device that is erased while a request refers to it', () => {
+  /** Sends the request in the middle of the erasure of d0. */
+  const duringErasure = async <Response>(db: Database, request: () => Promise<Response>): Promise<Response> => {
+    const [locked, waiting] = [signal(), signal()]
+    const erasure = db.transaction(async (tx) => {
+      await tx.deleteFrom('devices').where('device_id', '=', 'd0').execute()
+      locked.resolve()
+      await waiting.promise
+    })
+    await locked.promise
+    const response = request()
+    await expect.poll(() => isOneBlocked(db)).toBe(true)
+    waiting.resolve()
+    await erasure
+    return response
+  }
+
+  it('is not added to a group, but the others are', async () => {
+    const { world, fleet, call } = await start(2)
+    const group = (await call('POST', '/device-groups', { org_id: 'o', name: 'g' })) as { id: string }
+    const path = `/api/v1/device-groups/${group.id}/devices`
+    const { key } = fleet[1]!
+    const add = () => world.request('POST', path, { key, body: { device_ids: ['d0', 'd1'] } })
+    const { status, body } = await duringErasure(world.database!, add)
+    expect([status, body]).toMatchObject([200, { added: ['d1'], skipped: ['d0'] }])
+  })
+
+  it.each(['a report', 'a deployment'])('makes %s a conflict', async (what) => {
+    const { world, fleet, deploy } = await start(2)
+    const [device, other] = fleet as [TestDevice, TestDevice]
+    const { deployment_id: plan } = await deploy({})
+    const send = (path: string, key: string, body: object) => world.request('POST', `/api/v1${path}`, { key, body })
+    const request = {
+      'a report': () =>
+        send(`/devices/d0/assignments/${plan}/report`, device.key, { state: 'active', version: '2.0.0' }),
+      'a deployment': () =>
+        send('/deploy/execute', other.key, { model_name: 'm', model_version: '1.0.0', devices: ['d0'] }),
+    }[what]!
+    expect(await duringErasure(world.database!, request)).toMatchObject({
+      status: 409,
+      body: {
+        message:
+          'Something that this request refers to was deleted while it ran (in devices). Check what still exists.',
+      },
+    })
   })
 })
 

@@ -62,12 +62,12 @@ export const createBackupRuns = (context: Context, { files, scrubs }: BackupPart
   }
 
   /** Only logs errors: the new backup is complete, even if old ones cannot be deleted. */
-  const prune = async (target: BackupTarget, newestName: string): Promise<void> => {
+  const cleanUp = async (target: BackupTarget, url: string, newestName: string): Promise<void> => {
     try {
-      await pruneBackups(target, config.backupKeep, newestName)
+      if (url === config.backupUrl) await pruneBackups(target, config.backupKeep, newestName)
       await target.sweep()
     } catch (error) {
-      log.warn({ err: error, target: target.url }, 'old backups could not be deleted')
+      log.warn({ err: error, target: target.url }, 'old backups, or files of killed ones, could not be deleted')
     }
   }
 
@@ -90,7 +90,7 @@ export const createBackupRuns = (context: Context, { files, scrubs }: BackupPart
         now(),
       )
       log.info({ backup: backup.name, target: backup.target, copiedBytes: done.copiedBytes }, 'a backup is complete')
-      if (url === config.backupUrl) await prune(target, backup.name)
+      await cleanUp(target, url, backup.name)
     } finally {
       await rm(staging, { recursive: true, force: true })
     }

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { basename, join } from 'node:path'
@@ -62,10 +62,15 @@ it('scheduled backups to such a folder are listed as failed, with the reason', a
   })
 })
 
-it('a target elsewhere in the data folder is accepted, and no backup contains another', async () => {
+it('a target elsewhere in the data folder is accepted, no backup contains another, and killed ones leave nothing for good', async () => {
   const world = await startWorld()
   const { key } = await world.register('d')
   const target = join(world.dataDir, 'backups')
+  const unfinished = join(target, 'unfinished')
+  await mkdir(unfinished, { recursive: true })
+  for (const name of ['killed', 'still-growing']) await writeFile(join(unfinished, name), '')
+  const earlier = new Date(Date.now() - 25 * 60 * 60 * 1000)
+  await utimes(join(unfinished, 'killed'), earlier, earlier)
   for (let n = 1; n <= 2; n++) {
     expect((await world.request('POST', '/api/v1/backups', { key, body: { target } })).status).toBe(202)
     await expect.poll(() => readdir(join(target, 'backups')).catch(() => []), { timeout: 60_000 }).toHaveLength(n)
@@ -75,6 +80,7 @@ it('a target elsewhere in the data folder is accepted, and no backup contains an
     )
     await world.advance(1)
   }
+  await expect.poll(() => readdir(unfinished)).toEqual(['still-growing'])
   const opened = openBackupTarget(target)
   const { keys, files } = await readManifest(opened, [...(await listBackups(opened))].sort().at(-1)!)
   expect([keys.map(({ path }) => path).filter((path) => path.includes('backups')), files]).toEqual([[], []])

@@ -5,6 +5,7 @@ import type { Config } from '../../../config.ts'
 import { errorMessage } from '../../../domain/error-message.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import { parseStorageUrl } from '../../../domain/storage-location.ts'
+import { withoutCredentials } from '../../../domain/without-credentials.ts'
 import { writeSynced } from '../../../platform/blobs/staging-area.ts'
 import { syncFolder } from '../../../platform/files/durable-file.ts'
 import { ownerAdvice } from '../../../platform/files/folder-owner.ts'
@@ -36,6 +37,8 @@ const orMissing =
   }
 
 const UNFINISHED = 'unfinished'
+/** Another installation, or a program, may be writing to the same folder. */
+const UNFINISHED_KEPT_MS = 24 * 60 * 60 * 1000
 /** Entries that an empty target may have: the second is on every new file system. */
 const NOTHING: readonly string[] = [UNFINISHED, 'lost+found']
 
@@ -52,8 +55,8 @@ const folderTarget = (root: string): BackupTarget => {
       const path = `${folder}/${entry.name}`
       if (entry.isDirectory()) found.push(...(await list(path)))
       else {
-        const info = await stat(join(root, path))
-        found.push({ path, size: info.size, modifiedAt: info.mtime })
+        const info = await stat(join(root, path)).catch(orMissing(root, null))
+        if (info !== null) found.push({ path, size: info.size, modifiedAt: info.mtime })
       }
     }
     return found
@@ -85,7 +88,11 @@ const folderTarget = (root: string): BackupTarget => {
       const names = await readdir(root).catch(orMissing(root, []))
       return names.every((name) => NOTHING.includes(name))
     },
-    sweep: () => rm(join(root, UNFINISHED), { recursive: true, force: true }),
+    async sweep() {
+      for (const { path, modifiedAt } of await list(UNFINISHED)) {
+        if (Date.now() - modifiedAt.getTime() > UNFINISHED_KEPT_MS) await rm(join(root, path), { force: true })
+      }
+    },
   }
 }
 
@@ -95,7 +102,7 @@ const folderTarget = (root: string): BackupTarget => {
  */
 export const openBackupTarget = (url: string): BackupTarget => {
   const location = parseStorageUrl(url)
-  if (typeof location === 'string') throw badRequest(`target: ${location}, got '${url}'.`)
+  if (typeof location === 'string') throw badRequest(`target: ${location}, got '${withoutCredentials(url)}'.`)
   return location.kind === 's3' ? s3Target(url, location) : folderTarget(location.path!)
 }
 

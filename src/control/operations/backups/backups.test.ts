@@ -309,7 +309,7 @@ it('an offline backup says that it was verified, and which file is not in it; it
   await world.service.close()
   await rm(join(world.dataDir, 'blobs', 'sha256', damaged.slice(0, 2), damaged))
   const { words, progress } = await runProgramHere(backup, world.dataDir, { target, verify: true })
-  expect(words).toMatch(/^Backup .* is complete: .* It was restored to a scratch folder and compared\.$/)
+  expect(words).toMatch(/^Backup .* is complete: .* It was restored to a temporary folder and compared\.$/)
   expect(progress).toContain('1 stored file is damaged and not included: svc doctor')
 
   const opened = openBackupTarget(target)

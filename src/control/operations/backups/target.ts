@@ -20,6 +20,6 @@ export interface BackupTarget {
   remove(path: string): Promise<void>
   /** True if it contains nothing, or only what killed writers have left behind. */
   isEmpty(): Promise<boolean>
-  /** Deletes what killed writers have left behind. */
+  /** Deletes what killed writers have left behind, after a day. */
   sweep(): Promise<void>
 }

@@ -53,7 +53,9 @@ export const Job = Body('Job', 'A training job', examples.job, {
   status: JobStatus,
   model_id: Nullable(Uuid),
   model_name: Type.Optional(
-    Nullable(Type.String({ description: 'In answers that read jobs; null where the caller may not read the model' })),
+    Nullable(
+      Type.String({ description: 'Only in responses that read jobs; null where the caller may not read the model' }),
+    ),
   ),
   publish: OneOf(PUBLISH),
   model_version: Nullable(Type.Integer({ minimum: 1, description: 'The version that the job started from' })),

@@ -1,19 +1,22 @@
+import { randomUUID } from 'node:crypto'
 import { expect, it, vi } from 'vitest'
 import { type FleetDevice, jobOf, startFleet, startJob, uploadModel } from '../../../../test/training-fleet.ts'
-import { startWorld, type World } from '../../../../test/world.ts'
+import { organizations, type World } from '../../../../test/world.ts'
 import { takeEvaluation, takePart } from '../../../sdk/take-part.ts'
 import { localEvaluator } from '../../../sdk/trainers/local-trainer.ts'
 import { readEvaluation } from './updates.schema.ts'
+
+const openOrganization = organizations()
 
 // The first service of a file starts slowly on a busy machine.
 vi.setConfig({ testTimeout: 60_000 })
 
 const opened = async (devices: number, fields: object = {}) => {
-  const world = await startWorld()
+  const world = openOrganization()
   const fleet = await startFleet(world, devices)
   const { key } = fleet[0]!
-  await uploadModel(world, key)
-  const answer = await startJob(world, key, { rounds: 1, min_devices: devices, ...fields })
+  const model = await uploadModel(world, key, `model-${randomUUID()}`)
+  const answer = await startJob(world, key, { model, rounds: 1, min_devices: devices, ...fields })
   expect([answer.status, answer.body]).toEqual([201, expect.anything()])
   return { world, fleet, key, id: (answer.body as { id: string }).id }
 }
@@ -39,7 +42,7 @@ it("asks the last round's devices to evaluate the last model, and ends the job w
     status: 'running',
     rounds_completed: 1,
     waiting_for: 'Waits for 2 devices to evaluate the last model.',
-    waiting_until: '2026-01-01T00:00:30.000Z',
+    waiting_until: new Date(world.now().getTime() + 30_000).toISOString(),
     published: [],
   })
   // No other round starts in the meantime.
@@ -104,7 +107,11 @@ it('accepts one answer from each device that was asked, and none from others', a
   const found = { num_samples: 1, metrics: { accuracy: 1 } }
   expect(await send(stranger.key, found)).toEqual([409, expect.stringContaining('is not asked to evaluate')])
   expect((await world.request('GET', path, { key: stranger.key })).status).toBe(409)
-  expect(await send(key, { ...found, metrics: { accuracy: 2 } })).toEqual([400, expect.stringContaining('from 0 to 1')])
+  expect(await send(key, { ...found, metrics: { accuracy: 2 } })).toEqual([
+    400,
+    expect.stringMatching(/^metrics\.accuracy must be from 0 to 1/),
+  ])
+  expect(await send(key, { metrics: { f1: 1 } })).toEqual([400, expect.stringMatching(/^num_samples must be a whole/)])
   expect(await send(key, { num_samples: 1, metrics: { f1: 1e39 } })).toEqual([400, 'metrics has no number in range.'])
   expect(await send(key, found)).toEqual([201, undefined])
   expect(await send(key, found)).toEqual([409, expect.stringContaining('already reported its evaluation')])

@@ -8,7 +8,7 @@ import type { Downloads } from '../../downloads.ts'
 import { EvaluationPlan, EvaluationTaken, NewEvaluation } from './evaluation.schema.ts'
 import type { EvaluationSteps } from './evaluation-steps.service.ts'
 import { RoundParams } from './rounds.schema.ts'
-import { readEvaluation } from './updates.schema.ts'
+import { readMetricReport } from './updates.schema.ts'
 
 export const evaluationRoutes = (app: App, steps: EvaluationSteps, downloads: Downloads): void => {
   app.get(
@@ -84,7 +84,7 @@ export const evaluationRoutes = (app: App, steps: EvaluationSteps, downloads: Do
     async (request, reply) => {
       const { failure_reason: reason, ...found } = request.body
       const warnings: string[] = []
-      const report = reason === undefined ? readEvaluation(found, warnings) : null
+      const report = reason === undefined ? readMetricReport(found, '', warnings) : null
       if (reason === undefined && report === null) throw badRequest('metrics has no number in range.')
       for (const message of warnings) warn(request, message)
       const { round_id } = request.params

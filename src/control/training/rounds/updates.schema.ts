@@ -120,10 +120,7 @@ const readTrainingMetrics = (text: string, warnings: string[]): Metrics | null =
 const MAX_UNKNOWN = 100
 const EVALUATION_FIELDS = ['num_samples', 'metrics', 'final_model']
 
-/**
- * Returns `{num_samples, metrics}` as stored; null if no metric is left. Adds to `warnings` what became null.
- * @throws bad_request naming the invalid field
- */
+/** Reads the `evaluation` of an update. */
 export const readEvaluation = (value: unknown, warnings: string[]): MetricReport | null => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw badRequest('evaluation must be an object such as {"num_samples": 40, "metrics": {"accuracy": 0.8}}.')
@@ -134,14 +131,27 @@ export const readEvaluation = (value: unknown, warnings: string[]): MetricReport
     if (meant !== null) throw badRequest(`unknown field \`evaluation.${name}\`; did you mean \`${meant}\`?`)
     warnings.push(`unknown field \`evaluation.${name.slice(0, 100)}\` was ignored`)
   }
-  const { num_samples: numSamples, metrics, final_model: finalModel = false } = value as Record<string, unknown>
+  const { final_model: finalModel = false } = value as Record<string, unknown>
+  if (typeof finalModel !== 'boolean') throw badRequest('evaluation.final_model must be true or false.')
+  const report = readMetricReport(value, 'evaluation.', warnings)
+  return report !== null && finalModel ? { ...report, finalModel } : report
+}
+
+/**
+ * Returns `{num_samples, metrics}` as stored; null if no metric is left. Adds to `warnings` what became null.
+ * @throws bad_request naming the invalid field after `prefix`
+ */
+export const readMetricReport = (
+  value: object,
+  prefix: 'evaluation.' | '',
+  warnings: string[],
+): MetricReport | null => {
+  const { num_samples: numSamples, metrics } = value as Record<string, unknown>
   if (typeof numSamples !== 'number' || !Number.isSafeInteger(numSamples) || numSamples < 1) {
     throw badRequest(
-      `evaluation.num_samples must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}, got ${JSON.stringify(numSamples) ?? 'nothing'}.`,
+      `${prefix}num_samples must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}, got ${JSON.stringify(numSamples) ?? 'nothing'}.`,
     )
   }
-  const kept = bounded('evaluation.metrics', metrics, warnings)
-  if (typeof finalModel !== 'boolean') throw badRequest('evaluation.final_model must be true or false.')
-  if (Object.keys(kept).length === 0) return null
-  return { numSamples, metrics: kept, ...(finalModel && { finalModel }) }
+  const kept = bounded(`${prefix}metrics`, metrics, warnings)
+  return Object.keys(kept).length === 0 ? null : { numSamples, metrics: kept }
 }

@@ -1,9 +1,8 @@
-import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { threadEntry } from '../../../platform/threads/start-thread.ts'
+import { errorMessage } from '../../../domain/error-message.ts'
+import { startKept } from '../../../platform/threads/kept-program.ts'
 import type { Environment } from '../../find-program.ts'
 import { engineEnvironment } from '../child/engine-environment.ts'
 
@@ -25,40 +24,30 @@ export const superviseProgram = (
   argv: readonly string[],
   { env, log, cwd }: { readonly env: Environment; readonly log: (line: string) => void; readonly cwd?: string },
 ): SupervisedProgram => {
-  const keeper = fork(fileURLToPath(threadEntry(import.meta.url, 'keeper.process')), [path, ...argv], {
-    execArgv: [],
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    env: engineEnvironment(env),
-    detached: process.platform !== 'win32',
-    ...(cwd !== undefined && { cwd }),
-  })
+  const program = startKept({ program: path, argv }, { env: engineEnvironment(env), cwd, stdout: 'ignore' })
   const lines: string[] = []
-  const words = createInterface({ input: keeper.stderr! }).on('line', (line) => {
+  const words = createInterface({ input: program.keeper.stderr! }).on('line', (line) => {
     lines.push(line.slice(0, MAX_LINE_LENGTH))
     if (lines.length > KEPT_LINES) lines.shift()
     log(line)
   })
-  let reason = 'it was ended'
-  keeper.on('message', (message) => {
-    const { code, signal } = message as { readonly code: number | null; readonly signal: string | null }
-    reason = signal === null ? `exit code ${code}` : signal
-  })
   const stderrClosed = once(words, 'close')
-  const gone = new Promise<void>((resolve) => {
-    keeper.once('exit', () => resolve())
-    keeper.once('error', (error) => {
-      lines.push(error.message)
-      resolve()
-    })
-  })
-  // The keeper's `close` event never comes after a disconnect. Its descendants may still hold its stderr open.
-  const closed = gone.then(() => Promise.race([stderrClosed, sleep(STDERR_DRAIN_MS, undefined, { ref: false })]))
+  const gone = program.ended.then(
+    ({ exitCode, signal }) => signal ?? `exit code ${exitCode}`,
+    (error: unknown) => {
+      lines.push(errorMessage(error))
+      return 'it could not be started'
+    },
+  )
+  // The program's descendants may still hold its stderr open.
+  const drained = () => Promise.race([stderrClosed, sleep(STDERR_DRAIN_MS, undefined, { ref: false })])
+  const ended = gone.then((reason) => drained().then(() => reason))
   return {
-    ended: closed.then(() => reason),
+    ended,
     stderrTail: () => lines.join('\n'),
     async stop() {
-      if (keeper.connected) keeper.disconnect()
-      await closed
+      program.stop()
+      await ended
     },
   }
 }

@@ -1,7 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorMessage } from '../../../../domain/error-message.ts'
+import { makeTemporaryFolder } from '../../../../platform/files/temporary-folder.ts'
 import { InferenceError } from '../../../errors.ts'
 import { writeFirstLayers } from '../../../models/gguf/first-layers.ts'
 import { readGgufHeader } from '../../../models/gguf/header.ts'
@@ -20,7 +20,7 @@ const SHARE = 4
  */
 const openFirstLayers = async (settings: Omit<DraftModelSettings, 'kind'>): Promise<Proposer> => {
   const { blocks } = await readGgufHeader(settings.path)
-  const folder = await mkdtemp(join(tmpdir(), 'svc-first-layers-'))
+  const folder = await makeTemporaryFolder('svc-first-layers')
   const clean = () => rm(folder, { recursive: true, force: true })
   try {
     const path = join(folder, 'first-layers.gguf')

@@ -1,0 +1,29 @@
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isRunning } from './file-lock.ts'
+
+/** The name contains the id of the process that deletes the folder when it is done. */
+const NAME = /^\.?svc-[a-z-]+-(\d+)-\w{6}$/
+/** A process in another container that shares the folder cannot be examined. */
+const DAY_MS = 24 * 60 * 60 * 1000
+
+const removeOfDead = async (parent: string): Promise<void> => {
+  for (const name of await readdir(parent)) {
+    const pid = NAME.exec(name)?.[1]
+    if (pid === undefined || isRunning(Number(pid))) continue
+    const path = join(parent, name)
+    const age = await stat(path).then(({ mtimeMs }) => Date.now() - mtimeMs)
+    // Those of other users stay.
+    if (age > DAY_MS) await rm(path, { recursive: true, force: true }).catch(() => undefined)
+  }
+}
+
+/**
+ * Creates a folder that only its owner may read; the caller deletes it. Deletes those that killed processes left behind more than
+ * a day ago. The name begins with `prefix`, such as `svc-audio`.
+ */
+export const makeTemporaryFolder = async (prefix: `${'' | '.'}svc-${string}`, parent = tmpdir()): Promise<string> => {
+  await removeOfDead(parent).catch(() => undefined)
+  return mkdtemp(join(parent, `${prefix}-${process.pid}-`))
+}

@@ -160,11 +160,11 @@ const isLikeNew = async ({ db, shape, url }: Reusable): Promise<boolean> => {
   }
 }
 
-const closeWithTest = (close: () => Promise<void>): void => {
+/** Closes it when the test ends, or after the file if it was opened outside a test. */
+export const closeWithTest = (close: () => Promise<void>): void => {
   try {
     onTestFinished(close)
   } catch {
-    // Opened outside a test, for all tests of the file: stays open until they have ended.
     cleanUps.push(close)
   }
 }

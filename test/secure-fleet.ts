@@ -78,8 +78,9 @@ export const secureFleet = async (size: number, world?: World): Promise<{ world:
     members.push({ name: deviceId, id, key, device, update: modelOf(n + 2), loss: n / 4, part: null })
   }
   const key = members[0]!.key
-  const model = await at.request('POST', '/api/v1/models', { key, body: { name: 'small' } })
-  const path = `/api/v1/models/${(model.body as { id: string }).id}/versions/upload`
+  // In a world with an earlier fleet, the model exists and gets a new version.
+  await at.request('POST', '/api/v1/models', { key, body: { name: 'small' } })
+  const path = '/api/v1/models/small/versions/upload'
   const uploaded = await at.request('POST', path, { key, body: formOf(GLOBAL, {}, 'small.safetensors') })
   expect(uploaded.status).toBe(201)
   return { world: at, members }

@@ -1,11 +1,18 @@
-import { onTestFinished } from 'vitest'
+import { beforeAll } from 'vitest'
 import { AggregationWorkers } from '../src/aggregation/aggregation-workers.ts'
 import { type ApiClient, createClient } from '../src/client/client.ts'
 import { type Config, readConfig } from '../src/config.ts'
 import { createControlPlane, type Service } from '../src/control/app.ts'
 import { Accounting } from '../src/control/federations/accounting/accounting.ts'
 import type { Database } from '../src/platform/db/open.ts'
-import { emptyFolder, freshDataDir, freshPostgresUrl, hasPostgres, openTestDatabase } from './databases.ts'
+import {
+  closeWithTest,
+  emptyFolder,
+  freshDataDir,
+  freshPostgresUrl,
+  hasPostgres,
+  openTestDatabase,
+} from './databases.ts'
 
 export interface TestResponse {
   readonly status: number
@@ -66,7 +73,7 @@ export interface WorldOptions {
 const workers = new AggregationWorkers()
 const accounting = new Accounting()
 
-/** The service is closed when the test ends. */
+/** The service is closed when the test ends, or after the file if `beforeAll` started it. */
 export const startWorld = async (options: WorldOptions = {}): Promise<World> => {
   const { durable = false, database: kind = durable || !hasPostgres() ? 'embedded' : 'postgres' } = options
   const dataDir = durable && kind === 'embedded' ? await freshDataDir() : await emptyFolder()
@@ -93,7 +100,7 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
     return { service: { ...started, firstAdminKey: await started.createFirstAdminKey() }, baseUrl }
   }
   let { service, baseUrl } = await start()
-  onTestFinished(() => service.close())
+  closeWithTest(() => service.close())
 
   const request: World['request'] = async (method, path, { key, body, headers = {} } = {}) => {
     const isJson = typeof body === 'object' && body !== null && !(body instanceof FormData) && !(body instanceof Blob)
@@ -146,6 +153,22 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
       config = { ...config, ...changed }
       ;({ service, baseUrl } = await start())
     },
+  }
+}
+
+/**
+ * Starts one service for all tests of a file. Each call of the returned function gives a test a new organization to register
+ * its devices in, which sees nothing of the others. The clock goes on from test to test.
+ */
+export const organizations = (options?: WorldOptions): (() => World) => {
+  let world: World
+  let count = 0
+  beforeAll(async () => {
+    world = await startWorld(options)
+  })
+  return () => {
+    const org_id = `org-${++count}`
+    return { ...world, register: (deviceId, fields) => world.register(deviceId, { org_id, ...fields }) }
   }
 }
 

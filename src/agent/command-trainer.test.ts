@@ -100,8 +100,8 @@ test.each([
 test('an earlier run that has not ended yet writes to other files', async () => {
   const paths: string[] = []
   const earlier = commandTrainer({
-    command:
-      'echo "$SERVICE_OUTPUT_WEIGHTS"; until [ -e late ]; do sleep 0.05; done; echo late > "$SERVICE_OUTPUT_WEIGHTS"',
+    command: `echo "$SERVICE_OUTPUT_WEIGHTS"; until [ $((n += 1)) = 30000 ]; do : > "$SERVICE_OUTPUT_WEIGHTS-$n"; done
+      until [ -e late ]; do sleep 0.05; done; exit 1`,
     cwd: folder,
     onLine: (line) => paths.push(line),
   })
@@ -110,7 +110,9 @@ test('an earlier run that has not ended yet writes to other files', async () => 
   const { weights } = await (await program(`report '{"num_samples": 1}'; : > late`)).train(task())
   await interrupted
   expect(await readFile(weights, 'utf8')).toBe('new')
-  expect((await readdir(folder)).sort()).toEqual(['late', basename(dirname(weights)), 'train.sh'])
+  expect(dirname(paths[0]!)).not.toBe(dirname(weights))
+  const next = await (await program(`report '{"num_samples": 1}'`)).train(task())
+  expect((await readdir(folder)).sort()).toEqual(['late', basename(dirname(next.weights)), 'train.sh'])
 })
 
 /** A program that starts another one and never ends. Both print their process ids. */

@@ -110,7 +110,8 @@ const RUN = 'run-'
  */
 const newRunFolder = async (folder: string): Promise<string> => {
   for (const name of await readdir(folder)) {
-    if (name.startsWith(RUN)) await rm(join(folder, name), { recursive: true, force: true })
+    // What such a run writes in the meantime is deleted with the round's folder.
+    if (name.startsWith(RUN)) await rm(join(folder, name), { recursive: true, force: true }).catch(() => undefined)
   }
   return mkdtemp(join(folder, RUN))
 }

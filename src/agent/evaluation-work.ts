@@ -1,6 +1,7 @@
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '../client/client.ts'
+import { plural } from '../domain/plural.ts'
 import { makeFolder } from '../platform/files/make-folder.ts'
 import { openFileSink } from '../platform/transfer/file-sink.ts'
 import { isTransient } from '../sdk/retry.ts'
@@ -31,7 +32,7 @@ export const workOnEvaluation = async (
     const timeoutMs = Math.max(0, plan.timeoutAt - now())
     const found = await trainer.evaluateFinal({ plan, globalWeights, folder, timeoutMs, signal })
     const isTaken = await device.submitEvaluation(roundId, found, { signal, until: plan.timeoutAt })
-    if (isTaken) log(`Round ${plan.roundNumber}: evaluated its model on ${found.numSamples} samples.`)
+    if (isTaken) log(`Round ${plan.roundNumber}: evaluated its model on ${plural(found.numSamples, 'sample')}.`)
   } catch (error) {
     if (!isTransient(error) && !(error instanceof ApiError)) {
       const failureReason = failureReasonOf(error)

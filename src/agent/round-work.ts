@@ -3,6 +3,7 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { ApiError } from '../client/client.ts'
 import { percent } from '../domain/percent.ts'
+import { plural } from '../domain/plural.ts'
 import { makeFolder } from '../platform/files/make-folder.ts'
 import { exists } from '../platform/files/missing-file.ts'
 import { openFileSink } from '../platform/transfer/file-sink.ts'
@@ -212,7 +213,7 @@ export const describeRound = ({ roundNumber, report, globalModel }: RoundResult)
   const loss = report.localLoss === undefined ? '' : `, loss ${report.localLoss.toFixed(4)}`
   const accuracy = report.localAccuracy === undefined ? '' : `, accuracy ${percent(report.localAccuracy)}`
   const received = globalModel === null ? '' : ` The received model's accuracy was ${percent(globalModel.accuracy)}.`
-  return `${roundNumber === null ? 'A round' : `Round ${roundNumber}`}: submitted an update from ${report.numSamples} samples${took}${loss}${accuracy}.${received}`
+  return `${roundNumber === null ? 'A round' : `Round ${roundNumber}`}: submitted an update from ${plural(report.numSamples, 'sample')}${took}${loss}${accuracy}.${received}`
 }
 
 /**

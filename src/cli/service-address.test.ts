@@ -28,7 +28,11 @@ it('hides the password of an address that it refuses', () => {
       advice: 'Leave it out: http://example.org/base. To sign in with a key, run: svc login --api-key',
     }),
   )
-  expect(() => parseJoinCode('http://user:sec/ret@example.org')).toThrow("'http://example.org' is not a join code.")
+  for (const [text, shown] of [
+    ['http://user:sec/ret@example.org', 'http://example.org'],
+    ['ABCD-234@http://user:secret@example.org', 'ABCD-234@http://example.org'],
+  ])
+    expect(() => parseJoinCode(text!)).toThrow(`'${shown}' is not a join code.`)
 })
 
 it.each([

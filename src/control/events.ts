@@ -74,10 +74,12 @@ export interface ControlEvents {
   /** A damaged file was repaired. */
   'file.repaired': { readonly sha256: string }
   'devices.registered': { readonly orgIds: readonly (string | null)[] }
+  /** A device was erased with everything stored about it; `deviceId` is its internal id. */
+  'device.erased': { readonly deviceId: string; readonly orgId: string | null }
   /** A group was created, renamed or deleted, or devices joined or left it. */
   'group.changed': { readonly groupId: string; readonly orgId: string | null }
   'plan.changed': PlanChange
-  /** A federation's members, models or budget changed, or statistics were requested. `orgIds` can or could see it. */
+  /** A federation was created, its members, models or budget changed, or statistics were requested. `orgIds` can or could see it. */
   'federation.changed': { readonly federationId: string; readonly orgIds: readonly string[] }
   /** An organization is no longer a member of a federation. */
   'member.left': { readonly federationId: string; readonly orgId: string }

@@ -1,3 +1,4 @@
+import { plural } from './plural.ts'
 import { sizeWords } from './sizes.ts'
 
 /** A complete backup, as the API shows it. */
@@ -18,7 +19,7 @@ const verifiedWords = (database: string | null): string =>
 export const backupSummary = (backup: CompleteBackup): string => {
   const { name, target, files, copied_files, copied_bytes, verified_at, database } = backup
   return (
-    `Backup ${name} in ${target} is complete: ${files} files, of which ${copied_files} (${sizeWords(copied_bytes ?? 0)}) were new.` +
+    `Backup ${name} in ${target} is complete: ${plural(files ?? 0, 'file')}, of which ${copied_files} (${sizeWords(copied_bytes ?? 0)}) were new.` +
     `${verified_at === null ? '' : verifiedWords(database)}` +
     `${database === 'none' ? ` The database is not in it: ${DATABASE_ADVICE}` : ''}`
   )

@@ -1,4 +1,5 @@
 import { DEFAULT_METRIC, hasConverged } from './job-metric.ts'
+import { plural } from './plural.ts'
 import { type JobEvent, type JobSettings, type JobTarget, targetOf } from './training-job.ts'
 
 /** Why a job ended, as a code for programs. */
@@ -80,6 +81,6 @@ export const noDevices = (
   event: 'give_up',
   endedBy: 'no_devices',
   reason:
-    `Waited ${job.settings.waitForDevicesSeconds} s for at least ${needed} active devices${targetOf(job)}; ` +
+    `Waited ${job.settings.waitForDevicesSeconds} s for at least ${plural(needed, 'active device')}${targetOf(job)}; ` +
     `there ${active === 1 ? 'was 1' : `were ${active}`}.`,
 })

@@ -1,5 +1,6 @@
 import { badRequest, conflict } from './errors.ts'
 import type { Goal } from './metric-goal.ts'
+import { plural } from './plural.ts'
 import { stragglerGraceSeconds } from './round.ts'
 import { STRATEGY_RULES } from './strategy-rules.ts'
 import { minDevicesFor, minUpdates, type StrategySettings } from './strategy-settings.ts'
@@ -183,7 +184,7 @@ export const evaluationSecondsOf = ({
 
 /** A job's status message while its last model is evaluated. */
 export const waitingForEvaluations = (devices: number): string =>
-  `Waits for ${devices === 1 ? '1 device' : `${devices} devices`} to evaluate the last model.`
+  `Waits for ${plural(devices, 'device')} to evaluate the last model.`
 
 /** Which devices a job trains with; all of its organization's if both are null. */
 export interface JobTarget {
@@ -209,5 +210,6 @@ export const waitingForDevices = (
     minimum > minDevices && needed === minimum
       ? ` Strategy '${strategy.name}' with byzantine ${strategy.options.byzantine} needs 2f + 3 = ${minimum} updates.`
       : ''
-  return `Waits for ${needed} active devices${targetOf(job)} that train; ${active === 1 ? '1 is' : `${active} are`} active.${why}`
+  const now = active === 1 ? '1 is' : `${active} are`
+  return `Waits for ${plural(needed, 'active device')}${targetOf(job)} that train${needed === 1 ? 's' : ''}; ${now} active.${why}`
 }

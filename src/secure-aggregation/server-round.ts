@@ -1,4 +1,5 @@
 import { badRequest, conflict } from '../domain/errors.ts'
+import { plural } from '../domain/plural.ts'
 import {
   compareIds,
   fromHex,
@@ -39,8 +40,6 @@ const ALL_DID: Readonly<Record<OpenStatus, string>> = {
   masking: 'delivered their masked updates',
   unmasking: 'sent their shares for unmasking',
 }
-
-const countOf = (count: number): string => (count === 1 ? '1 device' : `${count} devices`)
 
 /**
  * The service's state of a secure round: plain data. `cohort` are the devices that the current step waits for (null while any
@@ -155,8 +154,8 @@ export const closeStep = (round: SecureRound, answered: readonly string[], missi
   if (answered.length < threshold) {
     const did = answered.length === 1 ? DID[status] : ALL_DID[status]
     const reason =
-      `Secure aggregation needs ${threshold} devices; only ${countOf(answered.length)} ${did}` +
-      `${missing.late ? ' in time' : ''}${missing.failed > 0 ? `, and ${countOf(missing.failed)} failed` : ''}. ` +
+      `Secure aggregation needs ${plural(threshold, 'device')}; only ${plural(answered.length, 'device')} ${did}` +
+      `${missing.late ? ' in time' : ''}${missing.failed > 0 ? `, and ${plural(missing.failed, 'device')} failed` : ''}. ` +
       'Nothing of any update was revealed.'
     return failRound(round, reason)
   }

@@ -23,7 +23,10 @@ export const parseJoinCode = (text: string): JoinCode => {
       ? [fromPage, url.origin + url.pathname.replace(/\/pair\/?$/, '')]
       : [text.slice(0, text.indexOf('@')), text.slice(text.indexOf('@') + 1)]
   const code = typedCode(typed)
-  if (code === null || address === '')
-    throw wrongUsage(`'${withoutCredentials(text).slice(0, 100)}' is not a join code.`, EXPECTED)
+  if (code === null || address === '') {
+    // Before its first @ is the code, unless that is a user name and a password.
+    const [, begin = '', rest = text] = /^([\w\s-]*@)(.*)$/s.exec(text) ?? []
+    throw wrongUsage(`'${(begin + withoutCredentials(rest)).slice(0, 100)}' is not a join code.`, EXPECTED)
+  }
   return { code, baseUrl: parseApiBase(address, 'The address in the join code') }
 }

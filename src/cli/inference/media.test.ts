@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdir, readFile, symlink } from 'node:fs/promises'
+import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -174,3 +174,18 @@ it('refuses a missing or invalid recording, and an unknown language', async () =
     )
   }
 })
+
+// Root may write to any folder.
+it.skipIf(process.getuid?.() === 0)(
+  'writes through a link whose own folder is not writable, such as /dev/stdout',
+  async () => {
+    const { home, svc } = await start(null)
+    await mkdir(join(home, 'links'))
+    await writeFile(join(home, 'said.txt'), '')
+    await symlink(join(home, 'said.txt'), join(home, 'links', 'said'))
+    await chmod(join(home, 'links'), 0o500)
+    onTestFinished(() => chmod(join(home, 'links'), 0o700))
+    const { stderr } = await svc('embed', BERT, 'the sky', '-o', join(home, 'links', 'said'))
+    expect(stderr).toContain('onnxruntime is not installed.')
+  },
+)

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises'
+import { realpath, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { Option } from 'commander'
 import { nullIfNoPath } from '../../platform/files/missing-file.ts'
@@ -17,7 +17,8 @@ export const requireOutput = async ({ io }: Session, file: string | undefined): 
   if (found?.isDirectory()) throw new Failure(`${path} is a folder.`, { advice })
   // A device or a pipe needs no folder that can be written to.
   if (found !== null && !found.isFile()) return
-  const folder = dirname(path)
+  // A link, such as /dev/stdout, stays where it is.
+  const folder = dirname(found === null ? path : await realpath(path))
   if ((await requireWritableFolder(folder)) !== folder)
     throw new Failure(`There is no folder ${folder}.`, { advice: `Create it. Or: ${advice}` })
 }

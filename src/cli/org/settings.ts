@@ -1,7 +1,8 @@
 import type { OrgSettings } from '../../domain/compliance.ts'
+import { plural } from '../../domain/plural.ts'
 import type { OrgConfig } from '../home.ts'
 
-const daysOf = (days: number | null, none: string): string => (days === null ? none : `${days} days`)
+const daysOf = (days: number | null, none: string): string => (days === null ? none : plural(days, 'day'))
 
 /** Settings formatted for display. */
 const TEXTS: readonly (readonly [name: string, text: (settings: OrgSettings) => string])[] = [
@@ -16,7 +17,10 @@ const TEXTS: readonly (readonly [name: string, text: (settings: OrgSettings) => 
     ({ reauthenticateMinutes: minutes }) => (minutes === null ? 'stay signed in' : `ask again after ${minutes} min`),
   ],
   ['Audit log', ({ auditRetentionDays }) => `kept ${daysOf(auditRetentionDays, 'forever')}`],
-  ['API keys', ({ keyLifetimeDays: days }) => (days === null ? 'no maximum lifetime' : `last at most ${days} days`)],
+  [
+    'API keys',
+    ({ keyLifetimeDays: days }) => (days === null ? 'no maximum lifetime' : `last at most ${plural(days, 'day')}`),
+  ],
   ['Updates', ({ updateRetentionDays }) => `kept ${daysOf(updateRetentionDays, 'as long as the service keeps them')}`],
   ['Analytics', ({ minGroupSize }) => `show groups of at least ${minGroupSize ?? 5} devices`],
   [

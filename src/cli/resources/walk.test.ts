@@ -84,6 +84,17 @@ const STEPS: readonly Step[] = [
     1,
     'svc: --percentage must be an integer from 0 to 100, got 500; --step must be an integer from 1 to 100, got 0.\n',
   ],
+  [
+    'rounds start --target-devices 3 --min-devices 2 --option trim=2 --strategy fedtrimmedavg',
+    1,
+    'svc: --option trim must be a number of at least 0 and below 0.5. It is 2.\n',
+  ],
+  [
+    'rounds start --target-devices 3 --min-devices 2 --privacy clip_norm=0',
+    1,
+    /^svc: --privacy noise_multiplier is required: .+; --privacy clip_norm must be .+, got 0\.\n$/,
+  ],
+  ['groups create g --tag ok --tag ', 1, /^svc: --tag must be one line of 1 to 100 characters/],
   ['rollouts create m --version zz --percentage 10', 1, /^svc: --version: Version 'zz' of model 'm' does not exist/],
   [
     'rollouts create m --version 1.0.0 --percentage 10 --no-start',

@@ -1,4 +1,5 @@
 import { Option } from 'commander'
+import { plural } from '../../domain/plural.ts'
 import type { CommandFile } from '../command.ts'
 import { apiBaseOption, type DataOptions, jsonOption, wholeAboveZero } from '../options.ts'
 import type { Session } from '../session.ts'
@@ -19,7 +20,7 @@ const continueJob = async (
 ): Promise<void> => {
   const { out } = session
   const connection = await session.signedIn({ apiBase })
-  const { jobById, jobOf, roundsOf } = await import('./job.ts')
+  const { jobById, jobOf } = await import('./job.ts')
   const { id } = await jobOf(session, connection, modelOrJob)
   const params = { path: { job_id: id } }
   await connection.request((client) =>
@@ -30,7 +31,7 @@ const continueJob = async (
   const job = await jobById(connection, id)
   if (json && !following) return out.json(job)
   const state = job.optimizer_state === 'kept' ? ', with its optimizer state' : ''
-  const says = `Job ${id} continues after ${roundsOf(job.rounds_completed)}, until ${roundsOf(job.rounds)} ${job.rounds === 1 ? 'is' : 'are'} completed${state}.`
+  const says = `Job ${id} continues after ${plural(job.rounds_completed, 'round')}, until ${plural(job.rounds, 'round')} ${job.rounds === 1 ? 'is' : 'are'} completed${state}.`
   if (!following) {
     out.line(says)
     return out.note(`Watch it with: svc train status ${id} --follow`)

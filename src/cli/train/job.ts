@@ -14,8 +14,6 @@ export type JobRound = JobDetail['history'][number]
 export const jobById = (connection: Connection, id: string): Promise<JobDetail> =>
   connection.request((client) => client.GET('/api/v1/training/jobs/{job_id}', { params: { path: { job_id: id } } }))
 
-export const roundsOf = (count: number): string => (count === 1 ? '1 round' : `${count} rounds`)
-
 /** Finds a job by id or name, or the newest job that started from the model with this name or id. @throws Failure */
 export const jobOf = async (session: Session, connection: Connection, modelOrJob: string): Promise<JobDetail> =>
   jobById(connection, String((await find({ connection, session, org: undefined }, 'job', modelOrJob)).job_id))

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import { GOALS, type Goal } from '../../domain/metric-goal.ts'
+import { plural } from '../../domain/plural.ts'
 import { TIMEOUT_SECONDS } from '../../domain/round.ts'
 import { ACCEPTED_STRATEGY_NAMES, type AcceptedStrategyName, DEFAULT_STRATEGY } from '../../domain/strategy-rules.ts'
 import { OVER_SELECTION, PUBLISH, type Publish, WAIT_FOR_DEVICES_SECONDS } from '../../domain/training-job.ts'
@@ -62,8 +63,8 @@ const OPTION_NAMES: OptionNames = [
   ['over_selection', '--over-selection'],
   ['timeout_seconds', '--timeout'],
   ['wait_for_devices_seconds', '--wait-for-devices'],
-  ['strategy_options.', '--option '],
-  ['hyperparameters.', '--hyperparameter '],
+  ['strategy_options', '--option'],
+  ['hyperparameters', '--hyperparameter'],
   ['privacy.clip_norm', '--clip-norm'],
   ['privacy.noise_multiplier', '--noise-multiplier'],
   ['privacy.target_epsilon', '--target-epsilon'],
@@ -194,7 +195,7 @@ export const define = (command: Command, session: Session): void => {
       const request = jobRequestOf(model, options)
       const connection = await session.signedIn({ apiBase: options.apiBase })
       const { followToResult } = await import('./follow.ts')
-      const { jobById, roundsOf } = await import('./job.ts')
+      const { jobById } = await import('./job.ts')
       const { find } = await import('../resources/find.ts')
       const context = { connection, session, org: undefined }
       const found = options.federation === undefined ? null : await find(context, 'federation', options.federation)
@@ -204,10 +205,10 @@ export const define = (command: Command, session: Session): void => {
         .catch((error: unknown) => Promise.reject(withOptionNames(error, OPTION_NAMES)))
       if (!options.follow) {
         if (options.json) return out.json(await jobById(connection, job.id))
-        out.line(`Started job ${job.id}: ${roundsOf(job.rounds)} of ${job.strategy} on ${model}.`)
+        out.line(`Started job ${job.id}: ${plural(job.rounds, 'round')} of ${job.strategy} on ${model}.`)
         return out.note(`Watch it with: svc train status ${model} --follow`)
       }
-      out.note(`Job ${job.id}: ${roundsOf(job.rounds)} of ${job.strategy} on ${model}.`)
+      out.note(`Job ${job.id}: ${plural(job.rounds, 'round')} of ${job.strategy} on ${model}.`)
       await followToResult(session, connection, job.id, options.json === true)
     })
 }

@@ -34,6 +34,7 @@ it('organizations that see a federation are notified of each change, including t
   for (const name of ['acme', 'beta']) await told(name)
 
   const other = await send(admin, 'POST', '/federations', { name: 'other', org_id: 'gamma' })
+  expect(await streams.gamma!.next()).toMatchObject({ data: { subject: { id: other.body.id } } })
   expect((await send(gamma, 'POST', `/federations/${other.body.id}/invite`, { org_ids: ['delta'] })).status).toBe(200)
   expect(await streams.gamma!.next()).toMatchObject({ data: { subject: { id: other.body.id } } })
 })

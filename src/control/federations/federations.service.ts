@@ -4,6 +4,7 @@ import { isUuid } from '../../domain/model.ts'
 import type { Executor } from '../../platform/db/open.ts'
 import { auditNote } from '../audit-note.ts'
 import type { Context } from '../context.ts'
+import type { FederationChanges } from './federation-changes.service.ts'
 import { federationsStore, type ListedFederation, type StoredFederation } from './federations.store.ts'
 import { membersStore } from './members.store.ts'
 
@@ -15,7 +16,10 @@ export interface Page {
 }
 
 /** Federations: organizations that train together, share models, and have a common privacy budget. */
-export const createFederationsService = ({ database, now, newId }: Pick<Context, 'database' | 'now' | 'newId'>) => {
+export const createFederationsService = (
+  { database, now, newId }: Pick<Context, 'database' | 'now' | 'newId'>,
+  { changed }: { readonly changed: FederationChanges },
+) => {
   /** @throws not_found if the caller cannot see it: a bound key sees those that it is a member of or invited to */
   const get = async (caller: Caller, id: string): Promise<ListedFederation> => {
     const found = isUuid(id) ? await federationsStore.find(database.sql, id, caller.orgId) : null
@@ -63,6 +67,7 @@ export const createFederationsService = ({ database, now, newId }: Pick<Context,
       }
       await database.transaction(async (tx) => {
         await federationsStore.insert(tx, federation)
+        await changed(tx, federation.id)
         auditNote({ kind: 'federation', ...federation, after: requested })
       })
       return { federation, membership: { role: 'owner', status: 'active' } }

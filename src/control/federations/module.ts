@@ -17,8 +17,8 @@ const create = (context: Context, { catalog }: { readonly catalog: Catalog }) =>
   const { isSharedWith, keepShared } = sharedModelsStore
   models.readThrough({ isSharedWith, keepShared, idByName: sharedModelsReport.idByName })
   const ledger = createLedger(context)
-  const federations = createFederationsService(context)
   const changed = createFederationChanges(context.events)
+  const federations = createFederationsService(context, { changed })
   const members = createMembersService(context, { federations, changed })
   const sharedModels = createSharedModelsService(context, {
     models,

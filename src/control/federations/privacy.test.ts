@@ -174,8 +174,9 @@ describe('the history of a privacy budget', () => {
     const events = createEventBus<Executor, ControlEvents>(console)
     const context = { database, accounting, events, now, newId: randomUUID }
     const ledger = createLedger(context)
-    const federations = createFederationsService(context)
-    const privacy = createPrivacyService(context, { ledger, federations, changed: async () => undefined })
+    const changed = async () => undefined
+    const federations = createFederationsService(context, { changed })
+    const privacy = createPrivacyService(context, { ledger, federations, changed })
     const forecasts = createPrivacyForecasts(context, { ledger, federations })
     const owner: Caller = { keyId: 'k', orgId: 'acme', deviceId: null, grants: ['training:read', 'training:write'] }
     const { federation } = await federations.create(owner, { name: 'league', orgId: 'acme', description: '' })

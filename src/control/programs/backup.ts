@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { backupSummary, leftOutWords } from '../../domain/backup-summary.ts'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
+import { plural } from '../../domain/plural.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { createParts } from '../app.ts'
 import { openContext } from '../context.ts'
@@ -90,7 +91,7 @@ export const listInTarget = async ({ config, text, result }: ProgramOptions): Pr
     backups
       .map(
         ({ name, files, bytes, database }) =>
-          `${name}  ${files} files, ${sizeWords(bytes)}${database === 'none' ? ', without the database' : ''}`,
+          `${name}  ${plural(files, 'file')}, ${sizeWords(bytes)}${database === 'none' ? ', without the database' : ''}`,
       )
       .join('\n') || `There is no complete backup in ${target.url}.`,
   )

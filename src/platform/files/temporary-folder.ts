@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isRunning } from './file-lock.ts'
@@ -13,17 +13,24 @@ const removeOfDead = async (parent: string): Promise<void> => {
     const pid = NAME.exec(name)?.[1]
     if (pid === undefined || isRunning(Number(pid))) continue
     const path = join(parent, name)
-    const age = await stat(path).then(({ mtimeMs }) => Date.now() - mtimeMs)
-    // Those of other users stay.
-    if (age > DAY_MS) await rm(path, { recursive: true, force: true }).catch(() => undefined)
+    const { mtimeMs, uid } = await lstat(path)
+    // In those of other users, a link could replace a folder while it is being deleted.
+    if (Date.now() - mtimeMs <= DAY_MS || (process.getuid?.() ?? uid) !== uid) continue
+    await rm(path, { recursive: true, force: true }).catch(() => undefined)
   }
 }
 
+/** The folders that this process has examined; it takes long if there are many files. */
+const examined = new Set<string>()
+
 /**
- * Creates a folder that only its owner may read; the caller deletes it. Deletes those that killed processes left behind more than
- * a day ago. The name begins with `prefix`, such as `svc-audio`.
+ * Creates a folder that only its owner may read; the caller deletes it. Its first call also deletes those that killed processes of
+ * this user left behind more than a day ago. The name begins with `prefix`, such as `svc-audio`.
  */
 export const makeTemporaryFolder = async (prefix: `${'' | '.'}svc-${string}`, parent = tmpdir()): Promise<string> => {
-  await removeOfDead(parent).catch(() => undefined)
+  if (!examined.has(parent)) {
+    examined.add(parent)
+    await removeOfDead(parent).catch(() => undefined)
+  }
   return mkdtemp(join(parent, `${prefix}-${process.pid}-`))
 }

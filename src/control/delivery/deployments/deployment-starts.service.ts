@@ -2,6 +2,7 @@ import { actorOf, type Caller } from '../../../domain/access.ts'
 import { isFleetWide, WILL_WAIT } from '../../../domain/approval.ts'
 import { activatedAt, type Strategy } from '../../../domain/deployment.ts'
 import { badRequest, conflict, ServiceError } from '../../../domain/errors.ts'
+import { plural } from '../../../domain/plural.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { Approvals } from '../../access/approvals/approvals.service.ts'
 import { auditNote } from '../../audit-note.ts'
@@ -172,7 +173,7 @@ export const createDeploymentStarts = (context: Context, parts: DeploymentParts)
       const { deployment, uploaded } = planned
       if (uploaded === null) throw badRequest('model_version: a version that needs approval must be uploaded first.')
       const waiting = { ...deployment, orgId, status: 'pending_approval' as const, activatedCount: 0 }
-      const title = `Deploy version ${waiting.modelVersion} of '${waiting.modelName}' to ${waiting.targetCount} devices`
+      const title = `Deploy version ${waiting.modelVersion} of '${waiting.modelName}' to ${plural(waiting.targetCount, 'device')}`
       const payload: Waiting = { deploymentId: waiting.id, modelId: waiting.modelId!, version: uploaded.version }
       const { id: approvalId } = await database.transaction(async (tx) => {
         await insert(tx, { ...planned, deployment: waiting, activated: new Set() }, actorOf(caller))

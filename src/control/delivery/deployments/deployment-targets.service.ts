@@ -2,6 +2,7 @@ import { type Caller, holds } from '../../../domain/access.ts'
 import { WHOLE_FLEET_WARNING } from '../../../domain/deployment.ts'
 import { activeSince, type Platform } from '../../../domain/device.ts'
 import { conflict } from '../../../domain/errors.ts'
+import { plural } from '../../../domain/plural.ts'
 import type { Context } from '../../context.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import { type Candidate, targetsReport } from './targets.report.ts'
@@ -39,7 +40,7 @@ export const createDeploymentTargets = (
       const which = selector.platform === undefined ? '' : ` that run ${selector.platform}`
       return {
         targets,
-        warnings: [`${WHOLE_FLEET_WARNING}: all ${targets.length} active devices${which}.`],
+        warnings: [`${WHOLE_FLEET_WARNING}: all ${plural(targets.length, 'active device')}${which}.`],
       }
     }
     const warnings: string[] = []

@@ -1,3 +1,4 @@
+import { plural } from '../../../domain/plural.ts'
 import { explain, isJudgeable, judge, marginsOf } from '../../../domain/policy.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { Context } from '../../context.ts'
@@ -63,7 +64,7 @@ export const createPolicyDecisions = (context: Context, parts: PolicyParts) => {
     if (verdict === 'roll_back')
       return end(seen, policy, 'rolled_back', `Worse than the current version. ${findings}`, canary)
     if (isOver) {
-      const reason = `Inconclusive after ${settings.observeMinutes} minutes, so nothing was promoted. ${findings}`
+      const reason = `Inconclusive after ${plural(settings.observeMinutes, 'minute')}, so nothing was promoted. ${findings}`
       return end(seen, policy, 'rolled_back', reason, canary)
     }
     await database.transaction(async (tx) => {

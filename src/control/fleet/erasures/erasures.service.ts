@@ -40,7 +40,7 @@ export const createDeviceHash = (signer: Signer) => (orgId: string | null, devic
   signer.pseudonym(JSON.stringify([orgId ?? DEFAULT_ORG, deviceId]))
 
 export const createErasures = (
-  { database, now, newId }: Context,
+  { database, now, newId, events }: Context,
   {
     devices,
     heartbeats,
@@ -88,6 +88,7 @@ export const createErasures = (
     const stored: StoredErasure = { id, erasedAt, document, signature: await signer.sign(document) }
     await erasuresStore.insert(tx, { ...stored, orgId: device.orgId, deviceHash: hash })
     auditNote({ ...of, after: { erased: true, receipt: id } })
+    await events.publish(tx, 'device.erased', { deviceId: device.id, orgId: device.orgId })
     return { stored, forget }
   }
 

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { apiOf, formOf, startWorld } from '../../../../test/world.ts'
 import { openFederation } from '../../federations/federation.fixture.ts'
+import { openStream } from '../../operations/events/events.fixture.ts'
 
 const DATABASES = ['embedded', ...(hasPostgres() ? ['postgres' as const] : [])] as ('embedded' | 'postgres')[]
 const weights = new Uint8Array(Float32Array.of(1, 2, 3).buffer)
@@ -25,7 +26,7 @@ const setUp = async (enrollment: 'open' | 'token' = 'token', database?: 'embedde
 }
 
 it('a device is exported, and erased in the middle of a round and a rollout', async () => {
-  const { world, ask, must, register, erase } = await setUp()
+  const { world, ask, must, register, erase, root } = await setUp()
   const [phone, other] = [await register('phone'), await register('other')]
   const group = await must('POST', '/device-groups', { org_id: 'default', name: 'lab' })
   await must('POST', `/device-groups/${group.id}/devices`, { device_ids: ['phone', 'other'] })
@@ -55,6 +56,9 @@ it('a device is exported, and erased in the middle of a round and a rollout', as
   })
   expect(Object.keys(exported.data.keys!.rows[0]!)).not.toContain('hash')
 
+  await world.advance(1)
+  const events = await openStream(world.baseUrl, { key: root, query: '?topics=device' })
+  expect(await events.next()).toMatchObject({ event: 'ready' })
   expect((await ask('POST', '/devices/phone/erase', { confirm: 'other' })).status).toBe(400)
   const erased = await erase('phone')
   expect(erased).toMatchObject({
@@ -67,6 +71,11 @@ it('a device is exported, and erased in the middle of a round and a rollout', as
   expect(document).not.toContain('phone')
   expect((await must('GET', `/device-erasures/${erased.body.id}`)).document).toBe(document)
   expect(await must('GET', '/device-erasures')).toMatchObject({ total: 1, erasures: [{ id: erased.body.id }] })
+
+  expect(await events.next()).toMatchObject({
+    event: 'device.erased',
+    data: { subject: { kind: 'device', id: phone.id }, payload: {} },
+  })
 
   expect((await erase('phone')).status).toBe(404)
   expect((await ask('GET', '/devices/phone/export')).status).toBe(404)

@@ -11,7 +11,8 @@ export interface GroupMember extends ListedDevice {
 export const groupMembersStore = {
   /**
    * Adds those of these devices (by user-chosen id) that belong to the group's organization or, if the caller sees them, to
-   * none. Returns the new ones with their internal ids, and counts them. The caller must have locked the group.
+   * none. Returns the new ones with their internal ids, and counts them. The caller must have locked the group. Locking the new
+   * devices leaves out those being erased, which would violate the foreign key; locking members too would deadlock with an erasure.
    */
   async add(
     tx: Executor,
@@ -25,9 +26,13 @@ export const groupMembersStore = {
         where d.device_id = any(${[...deviceIds]}::text[])
           and (d.org_id = g.org_id or (d.org_id is null and ${by.seesUnbound}))
         order by d.device_id, d.org_id nulls last
+      ), present as (
+        select id from devices d where id in (select id from wanted)
+          and not exists (select from device_group_members m where m.group_id = ${groupId} and m.device_id = d.id)
+        for key share
       ), added as (
         insert into device_group_members (group_id, device_id, added_by, added_at)
-        select ${groupId}, id, ${by.label}, ${by.at}::timestamptz from wanted
+        select ${groupId}, id, ${by.label}, ${by.at}::timestamptz from present
         on conflict do nothing returning device_id
       ), counted as (
         update device_groups set device_count = device_count + (select count(*) from added) where id = ${groupId}

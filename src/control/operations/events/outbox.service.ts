@@ -140,6 +140,9 @@ export const createOutbox = ({ database, events, now }: Context) => {
       },
     ),
   ])
+  record('device.erased', ({ deviceId, orgId }) => [
+    eventOf('device.erased', { kind: 'device', id: deviceId }, { orgId }),
+  ])
   record('group.changed', ({ groupId, orgId }) => [eventOf('group.changed', { kind: 'group', id: groupId }, { orgId })])
 
   record('file.damaged', ({ sha256, damage }) => [ofFile('file.damaged', sha256, { damage })])

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
-import { apiOf, formOf, startWorld, type World } from '../../../../test/world.ts'
+import { apiOf, formOf, organizations, startWorld, type World } from '../../../../test/world.ts'
 import { initialModel } from '../../../sdk/trainers/dense-network.ts'
 import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
 import { openFederation } from '../../federations/federation.fixture.ts'
@@ -25,10 +25,12 @@ const weights = (value: number): Uint8Array => {
   return encodeModel([weight!, bias!], new Map())
 }
 
-const setUp = async (options: Parameters<typeof startWorld>[0] = {}) => {
-  const world = await startWorld(options)
+const openOrganization = organizations()
+
+const setUp = async (world = openOrganization()) => {
   const { key } = await world.register('trainer')
   const ask = apiOf(world, key)
+  // Only the first test creates it: all jobs start from its first version.
   await ask('POST', '/models', { name: 'net' })
   await upload(world, key)
   const start = async (fields: object): Promise<string> => {
@@ -104,7 +106,7 @@ describe.each(['embedded', 'postgres'] as const)('a job on the %s database', (da
   it_(
     'is resumed only once by simultaneous requests, and ends up resumed or stopped if it is stopped at the same time',
     async () => {
-      const { world, start, round, action, jobOf } = await setUp({ database })
+      const { world, start, round, action, jobOf } = await setUp(await startWorld({ database }))
       const id = await start({ rounds: 40 })
       await round(id, 1)
       await action(id, 'stop')
@@ -287,7 +289,7 @@ describe('the privacy budget', () => {
 })
 
 it('the report window of a job takes precedence over the straggler grace that an operator has set', async () => {
-  const { world, start, round, jobOf } = await setUp({ config: { stragglerGraceSeconds: 5 } })
+  const { world, start, round, jobOf } = await setUp(await startWorld({ config: { stragglerGraceSeconds: 5 } }))
   await world.register('straggler')
   const id = await start({ rounds: 1, target_devices: 2, report_window_seconds: 100 })
   await round(id, 1)

@@ -1,5 +1,6 @@
 import { type Caller, sees } from '../../../domain/access.ts'
 import { badRequest, inBody } from '../../../domain/errors.ts'
+import { plural } from '../../../domain/plural.ts'
 import { leastTarget, requireLikelyDraw, samplingOf } from '../../../domain/poisson-sampling.ts'
 import { DEFAULT_DELTA, MAX_ROUND_NOISE, requireNoisySteps } from '../../../domain/privacy/mechanism.ts'
 import { TIMEOUT_SECONDS } from '../../../domain/round.ts'
@@ -95,7 +96,7 @@ export const createJobPlans = (
       return { noiseMultiplier, clipNorm, adaptiveClip, delta, targetEpsilon: epsilon! }
     const fault =
       noiseMultiplier === null
-        ? `cannot be met over ${steps} rounds with any amount of noise`
+        ? `cannot be met over ${plural(steps, 'round')} with any amount of noise`
         : `needs a noise_multiplier of ${Math.ceil(noiseMultiplier)}; the maximum is ${MAX_ROUND_NOISE}`
     throw badRequest(`privacy.target_epsilon ${epsilon} ${fault}. Choose a higher target_epsilon or fewer rounds.`)
   }

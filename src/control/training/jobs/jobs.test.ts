@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import {
@@ -10,7 +11,7 @@ import {
   startJob,
   uploadModel,
 } from '../../../../test/training-fleet.ts'
-import { startWorld, type World } from '../../../../test/world.ts'
+import { organizations, startWorld, type World } from '../../../../test/world.ts'
 import { isTreeStrategy, STRATEGY_NAMES } from '../../../domain/strategy-rules.ts'
 import { NotNeeded } from '../../../sdk/not-needed.ts'
 import { takePart } from '../../../sdk/take-part.ts'
@@ -18,18 +19,19 @@ import { takePart } from '../../../sdk/take-part.ts'
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
 const at = '2026-01-01T00:00:00.000Z'
 
-const prepared = async (devices: number, alike = false) => {
-  const world = await startWorld()
+const openOrganization = organizations()
+
+const prepared = async (devices: number, alike = false, world = openOrganization()) => {
   const fleet = await startFleet(world, devices, alike)
   const { key } = fleet[0]!
-  const modelId = await uploadModel(world, key)
-  return { world, fleet, key, modelId }
-}
-
-const startOk = async (world: World, key: string, fields: object = {}): Promise<JobBody> => {
-  const response = await startJob(world, key, fields)
-  if (response.status !== 201) throw new Error(`the job was answered with ${JSON.stringify(response.body)}`)
-  return response.body as JobBody
+  const modelId = await uploadModel(world, key, `model-${randomUUID()}`)
+  const start = (fields: object = {}) => startJob(world, key, { model: modelId, ...fields })
+  const startOk = async (fields: object = {}): Promise<JobBody> => {
+    const response = await start(fields)
+    if (response.status !== 201) throw new Error(`the job was answered with ${JSON.stringify(response.body)}`)
+    return response.body as JobBody
+  }
+  return { world, fleet, key, modelId, start, startOk }
 }
 
 const get = async (world: World, key: string, path: string) =>
@@ -37,8 +39,8 @@ const get = async (world: World, key: string, path: string) =>
 
 describe('a training job', () => {
   it('has hyperparameters of at most 65,536 characters; lists leave out those of more than about 8,000', async () => {
-    const { world, key } = await prepared(2)
-    const start = (length: number) => startJob(world, key, { hyperparameters: { note: 'x'.repeat(length) } })
+    const { world, key, start: withFields } = await prepared(2, false, await startWorld())
+    const start = (length: number) => withFields({ hyperparameters: { note: 'x'.repeat(length) } })
     expect(await start(65_526)).toMatchObject({
       status: 400,
       body: { message: 'hyperparameters must be at most 65536 characters of JSON.' },
@@ -57,13 +59,13 @@ describe('a training job', () => {
   })
 
   it('treats fedyogi, fedadagrad, and fedavgm as variants of fedopt', async () => {
-    const { world, key, modelId } = await prepared(1)
+    const { modelId, startOk } = await prepared(1)
     for (const [strategy, variant] of [
       ['fedyogi', 'yogi'],
       ['fedadagrad', 'adagrad'],
       ['fedavgm', 'momentum'],
     ] as const) {
-      expect(await startOk(world, key, { model: modelId, strategy })).toMatchObject({
+      expect(await startOk({ model: modelId, strategy })).toMatchObject({
         strategy: 'fedopt',
         strategy_options: { variant },
       })
@@ -71,11 +73,11 @@ describe('a training job', () => {
   })
 
   it('begins with the model that it names, regardless of earlier training', async () => {
-    const { world, fleet, key } = await prepared(2, true)
-    const earlier = await startOk(world, key, { rounds: 1, min_devices: 2 })
+    const { world, fleet, key, startOk } = await prepared(2, true)
+    const earlier = await startOk({ rounds: 1, min_devices: 2 })
     expect(await play(world, earlier.id, fleet)).toMatchObject({ status: 'completed' })
     const other = await uploadModel(world, key, 'other')
-    const job = await startOk(world, key, { model: 'other', rounds: 2, min_devices: 2 })
+    const job = await startOk({ model: 'other', rounds: 2, min_devices: 2 })
     await comeOnce(fleet)
     await world.service.runDueTasks()
     await comeOnce(fleet)
@@ -87,7 +89,7 @@ describe('a training job', () => {
   })
 
   it('is not started if a field is misspelled, or a limit has another name; the error names the intended field', async () => {
-    const { world, key, modelId } = await prepared(1)
+    const { world, key, modelId } = await prepared(1, false, await startWorld())
     const refused = async (fields: object) => {
       const { status, body } = await world.request('POST', '/api/v1/training/jobs', {
         key,
@@ -111,8 +113,8 @@ describe('a training job', () => {
   })
 
   it('is returned with every default', async () => {
-    const { world, key, modelId } = await prepared(1)
-    const response = await startJob(world, key, { rounds: undefined, hyperparameters: undefined, name: 'first' })
+    const { modelId, start } = await prepared(1, false, await startWorld())
+    const response = await start({ rounds: undefined, hyperparameters: undefined, name: 'first' })
     expect(response).toMatchObject({ status: 201 })
     expect(response.body).toEqual({
       id: uuid,
@@ -157,9 +159,9 @@ describe('a training job', () => {
   it.each(STRATEGY_NAMES.filter((name) => !isTreeStrategy(name)))(
     'with %s runs its rounds with real devices, and every receipt replays',
     async (strategy) => {
-      const { world, fleet, key } = await prepared(5, true)
+      const { world, fleet, key, startOk } = await prepared(5, true)
       const options = strategy === 'fedbuff' ? { strategy_options: { buffer: 5 } } : {}
-      const job = await startOk(world, key, { strategy, rounds: 2, min_devices: 5, ...options })
+      const job = await startOk({ strategy, rounds: 2, min_devices: 5, ...options })
       const done = await play(world, job.id, fleet)
       expect(done).toMatchObject({
         status: 'completed',
@@ -167,7 +169,7 @@ describe('a training job', () => {
         reason: 'All 2 requested rounds are completed.',
         rounds_completed: 2,
         latest_model_id: uuid,
-        ended_at: at,
+        ended_at: world.now().toISOString(),
       })
       expect(done.history.map((round) => [round.status, round.completed_devices])).toEqual(
         Array(2).fill(['completed', 5]),
@@ -186,8 +188,8 @@ describe('a training job', () => {
   )
 
   it('records how each update compares with the others', async () => {
-    const { world, fleet, key } = await prepared(3)
-    const job = await startOk(world, key, { rounds: 1, min_devices: 3 })
+    const { world, fleet, key, startOk } = await prepared(3)
+    const job = await startOk({ rounds: 1, min_devices: 3 })
     const { history } = await play(world, job.id, fleet)
     const { updates, total } = (await get(world, key, `${history[0]!.round_id}/updates`)) as {
       updates: Record<string, unknown>[]
@@ -204,8 +206,8 @@ describe('a training job', () => {
   })
 
   it('carries the server state over: the second round continues the Adam state of the first', async () => {
-    const { world, fleet, key } = await prepared(2)
-    const job = await startOk(world, key, { strategy: 'fedadam', rounds: 2 })
+    const { world, fleet, key, startOk } = await prepared(2)
+    const job = await startOk({ strategy: 'fedadam', rounds: 2 })
     const { history } = await play(world, job.id, fleet)
     const [first, second] = await Promise.all(history.map(({ round_id: id }) => get(world, key, `${id}/receipt`)))
     expect(first).toMatchObject({ state_sha256: null, next_state_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) })
@@ -214,8 +216,8 @@ describe('a training job', () => {
   })
 
   it('selects more devices than it needs updates from, and closes with the first ones that arrive', async () => {
-    const { world, fleet, key } = await prepared(6)
-    const job = await startOk(world, key, { rounds: 1, min_devices: 2, target_devices: 4, over_selection: 1.5 })
+    const { world, fleet, key, startOk } = await prepared(6, false, await startWorld())
+    const job = await startOk({ rounds: 1, min_devices: 2, target_devices: 4, over_selection: 1.5 })
     const { history } = await jobOf(world, key, job.id)
     const id = history[0]!.round_id
     expect(await get(world, key, `${id}/status`)).toMatchObject({ target_devices: 6, wanted_updates: 4 })
@@ -235,9 +237,9 @@ describe('a training job', () => {
   })
 
   it('ends when it has converged', async () => {
-    const { world, fleet, key } = await prepared(2)
+    const { world, fleet, startOk } = await prepared(2)
     const stop = { loss_improvement_below: 1000, patience: 1 }
-    const job = await startOk(world, key, { rounds: 50, stop_when: stop })
+    const job = await startOk({ rounds: 50, stop_when: stop })
     expect(await play(world, job.id, fleet)).toMatchObject({
       status: 'completed',
       ended_by: 'converged',
@@ -246,8 +248,8 @@ describe('a training job', () => {
   })
 
   it('does not wait for devices longer than wait_for_devices_seconds', async () => {
-    const { world, key } = await prepared(1)
-    const job = await startOk(world, key, { wait_for_devices_seconds: 60 })
+    const { world, key, startOk } = await prepared(1)
+    const job = await startOk({ wait_for_devices_seconds: 60 })
     await world.advance(59)
     expect(await jobOf(world, key, job.id)).toMatchObject({ status: 'pending' })
     await world.advance(1)
@@ -259,8 +261,8 @@ describe('a training job', () => {
   })
 
   it('waits for as many devices as its strategy needs', async () => {
-    const { world, key } = await prepared(2)
-    const job = await startOk(world, key, { strategy: 'krum', wait_for_devices_seconds: 60 })
+    const { world, key, startOk } = await prepared(2)
+    const job = await startOk({ strategy: 'krum', wait_for_devices_seconds: 60 })
     expect(await jobOf(world, key, job.id)).toMatchObject({
       status: 'pending',
       waiting_for:
@@ -276,8 +278,8 @@ describe('a training job', () => {
   })
 
   it('fails after three consecutive rounds without updates', async () => {
-    const { world, fleet, key } = await prepared(2)
-    const job = await startOk(world, key, { timeout_seconds: 60 })
+    const { world, fleet, key, startOk } = await prepared(2)
+    const job = await startOk({ timeout_seconds: 60 })
     for (let round = 0; round < 3; round++) {
       await Promise.all(fleet.map(({ device }) => device.heartbeat()))
       await world.service.runDueTasks()
@@ -293,8 +295,8 @@ describe('a training job', () => {
   })
 
   it('stops at once, and its participants learn of it when they ask', async () => {
-    const { world, fleet, key } = await prepared(2)
-    const job = await startOk(world, key)
+    const { world, fleet, key, startOk } = await prepared(2)
+    const job = await startOk()
     const { pendingRoundId } = await fleet[1]!.device.heartbeat()
     const stopped = await world.request('POST', `/api/v1/training/jobs/${job.id}/stop`, { key })
     expect(stopped).toMatchObject({
@@ -320,10 +322,10 @@ describe('a training job', () => {
   })
 
   it('takes turns with the other jobs of its organization', async () => {
-    const { world, fleet, key } = await prepared(2)
-    const first = await startOk(world, key, { rounds: 2 })
+    const { world, fleet, key, startOk } = await prepared(2, false, await startWorld())
+    const first = await startOk({ rounds: 2 })
     await world.advance(1)
-    const jobs = [first, await startOk(world, key, { rounds: 2 })]
+    const jobs = [first, await startOk({ rounds: 2 })]
     const order: string[] = []
     for (let time = 0; time < 4; time++) {
       const round = await get(world, key, 'current')
@@ -336,14 +338,14 @@ describe('a training job', () => {
   })
 
   it('trains only with the devices of its group', async () => {
-    const { world, fleet, key } = await prepared(4)
+    const { world, fleet, key, startOk } = await prepared(4, false, await startWorld())
     const group = await world.request('POST', '/api/v1/device-groups', { key, body: { name: 'beta', org_id: 'acme' } })
     const { id: groupId } = group.body as { id: string }
     await world.request('POST', `/api/v1/device-groups/${groupId}/devices`, {
       key,
       body: { device_ids: ['d2', 'd3'] },
     })
-    const job = await startOk(world, key, { group: 'beta', rounds: 1 })
+    const job = await startOk({ group: 'beta', rounds: 1 })
     expect(job).toMatchObject({ group_id: groupId })
     expect((await fleet[0]!.device.heartbeat()).pendingRoundId).toBeNull()
     const { history } = await play(world, job.id, fleet)
@@ -352,7 +354,7 @@ describe('a training job', () => {
     }
     expect(updates.map((update) => update.device_identifier)).toEqual(['d2', 'd3'])
 
-    const next = await startOk(world, key, { group: 'beta', min_devices: 3, wait_for_devices_seconds: 60 })
+    const next = await startOk({ group: 'beta', min_devices: 3, wait_for_devices_seconds: 60 })
     expect(next).toMatchObject({
       waiting_for: 'Waits for 3 active devices of its device group that train; 2 are active.',
     })
@@ -365,7 +367,7 @@ describe('a training job', () => {
   })
 
   it('rejects invalid fields and names them', async () => {
-    const { world, key } = await prepared(1)
+    const { start } = await prepared(1)
     const refused: [fields: object, named: string][] = [
       [{ model: 'nothing' }, 'model:'],
       [{ strategy: 'sgd' }, 'strategy'],
@@ -380,7 +382,7 @@ describe('a training job', () => {
       [{ strategy: 'fedmedian', privacy: { clip_norm: 1, noise_multiplier: 1 } }, 'privacy'],
     ]
     for (const [fields, named] of refused) {
-      expect([fields, await startJob(world, key, fields)]).toMatchObject([
+      expect([fields, await start(fields)]).toMatchObject([
         fields,
         { status: 400, body: { message: expect.stringContaining(named) } },
       ])
@@ -388,11 +390,11 @@ describe('a training job', () => {
   })
 
   it('is listed by model and status, newest first', async () => {
-    const { world, key } = await prepared(1)
-    const jobs = [await startOk(world, key), await startOk(world, key)]
+    const { world, key, modelId, startOk } = await prepared(1, false, await startWorld())
+    const jobs = [await startOk(), await startOk()]
     const list = async (query: string) =>
       (await world.request('GET', `/api/v1/training/jobs${query}`, { key })).body as { jobs: JobBody[]; total: number }
-    expect((await list('?model=beginner')).jobs.map(({ id }) => id)).toEqual([jobs[1]!.id, jobs[0]!.id])
+    expect((await list(`?model=${modelId}`)).jobs.map(({ id }) => id)).toEqual([jobs[1]!.id, jobs[0]!.id])
     expect(await list('?status=completed')).toMatchObject({ jobs: [], total: 0 })
     expect(await list('?limit=1')).toMatchObject({ jobs: [{ id: jobs[1]!.id }], total: 2 })
   })
@@ -404,7 +406,7 @@ describe('attackers in the fleet', () => {
     ['fedmedian', true],
     ['fedavg', false],
   ] as const)('with %s, whether the model still learns: %s', async (strategy, learns) => {
-    const { world, fleet, key } = await prepared(7, true)
+    const { world, fleet, startOk } = await prepared(7, true)
     for (const attacker of fleet.slice(5)) {
       const honest = attacker.trainer
       // Ten times the change, in the opposite direction.
@@ -414,7 +416,7 @@ describe('attackers in the fleet', () => {
       }
     }
     const options = strategy.endsWith('krum') ? { strategy_options: { byzantine: 2 } } : {}
-    const job = await startOk(world, key, { strategy, rounds: 3, min_devices: 7, ...options })
+    const job = await startOk({ strategy, rounds: 3, min_devices: 7, ...options })
     const { history } = await play(world, job.id, fleet)
     const { accuracy } = await judge(world, history.at(-1)!.round_id, fleet.slice(0, 5))
     if (learns) expect(accuracy).toBeGreaterThan(0.9)

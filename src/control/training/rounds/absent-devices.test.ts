@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { formOf, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+import { hasPostgres } from '../../../../test/databases.ts'
+import { formOf, organizations, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+
+const openOrganization = organizations()
 
 const ROUNDS = '/api/v1/training/rounds'
 const floats = new Uint8Array(new Float32Array([1, 2]).buffer)
@@ -44,7 +47,7 @@ const starterOf = async (world: World): Promise<string> => (await world.register
 
 describe('a fleet with a silent half', () => {
   it('completes a job if enough of its devices respond', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const key = await starterOf(world)
     const devices = await registered(world, 12)
     await world.request('POST', '/api/v1/models', { key, body: { name: 'm' } })
@@ -56,8 +59,8 @@ describe('a fleet with a silent half', () => {
     const body = { model: 'm', rounds: 3, min_devices: 5, target_devices: 6, timeout_seconds: 60 }
     const job = (await world.request('POST', '/api/v1/training/jobs', { key, body })).body as Body
     const jobNow = async () => (await world.request('GET', `/api/v1/training/jobs/${job.id}`, { key })).body as Body
-    for (let second = 0; second < 60 && (await jobNow()).ended_by === null; second++) {
-      await world.advance(1)
+    for (let second = 0; second < 60 && (await jobNow()).ended_by === null; second += 2) {
+      await world.advance(2)
       for (const device of live) {
         const id = await beat(world, device)
         if (id === null) continue
@@ -129,7 +132,7 @@ describe('a device that does not fetch the plan', () => {
   })
 
   it('keeps its place for two of its own heartbeat intervals', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const key = await starterOf(world)
     const [slow] = await registered(world, 1)
     await world.advance(10)
@@ -143,7 +146,7 @@ describe('a device that does not fetch the plan', () => {
   })
 
   it('also keeps it after fetching the plan, however long it trains', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const key = await starterOf(world)
     const [only] = await registered(world, 1)
     const { id } = await start(world, key, { target_devices: 1, min_devices: 1 })
@@ -155,7 +158,7 @@ describe('a device that does not fetch the plan', () => {
   })
 
   it('can return: it takes a place if one is still free, and its update counts in any case', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const key = await starterOf(world)
     const [a, b] = await registered(world, 2)
     const { id } = await start(world, key, { target_devices: 2, min_devices: 2 })
@@ -179,7 +182,7 @@ describe('a device that does not fetch the plan', () => {
   })
 
   it('is not drawn again until it sends a heartbeat', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     // The clock was ahead when the service started, which is no reason to think that it was stopped.
     await world.advance(-3600)
     const key = await starterOf(world)
@@ -193,7 +196,7 @@ describe('a device that does not fetch the plan', () => {
   })
 
   it('is given up in a round that continues after the service was killed, but not for a time without the service', async () => {
-    const world = await startWorld({ durable: true })
+    const world = await startWorld({ durable: true, ...(hasPostgres() && { database: 'postgres' as const }) })
     const key = await starterOf(world)
     await registered(world, 2)
     const { id } = await start(world, key, { target_devices: 2, min_devices: 1 })
@@ -217,10 +220,11 @@ describe('a device that does not fetch the plan', () => {
     for (let time = 0; time < 2; time++) {
       const { next, part } = await drawn()
       await world.restart({}, 66)
+      await world.service.runDueTasks()
       expect(await roundOf(world, key, next)).toMatchObject({
         status: 'failed',
         failed_devices: 1,
-        failure_reason: `Timed out after 60 s: 0 of at least 1 updates had arrived. ${notRunning}`,
+        failure_reason: `Timed out after 60 s: 0 of at least 1 update had arrived. ${notRunning}`,
       })
       expect(await part()).toMatchObject({ state: 'failed', reason: notRunning })
     }
@@ -229,7 +233,7 @@ describe('a device that does not fetch the plan', () => {
 
 describe('a round that can no longer be completed', () => {
   it('ends with the most frequent reasons when all of its devices have failed', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const key = await starterOf(world)
     const [a, b] = await registered(world, 2)
     const { id } = await start(world, key, { target_devices: 2, min_devices: 2 })
@@ -244,7 +248,7 @@ describe('a round that can no longer be completed', () => {
   })
 
   it('also ends if a reason is cut in the middle of a character', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const key = await starterOf(world)
     const [a] = await registered(world, 1)
     const { id } = await start(world, key, { target_devices: 1, min_devices: 1 })
@@ -256,7 +260,7 @@ describe('a round that can no longer be completed', () => {
   })
 
   it('ends with the first failure if no device can take the place, and tells the devices that still train', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const key = await starterOf(world)
     const [a, b, c] = await registered(world, 3)
     const { id } = await start(world, key, { target_devices: 3, min_devices: 3 })
@@ -273,7 +277,7 @@ describe('a round that can no longer be completed', () => {
   })
 
   it('waits for a device that may take the place, but no longer than one can be expected', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const key = await starterOf(world)
     const [a, b] = await registered(world, 2)
     const { id } = await start(world, key, { target_devices: 2, min_devices: 2, timeout_seconds: 300 })
@@ -290,7 +294,7 @@ describe('a round that can no longer be completed', () => {
   })
 
   it('waits until its timeout if it never had enough devices, and then reports what failed', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const key = await starterOf(world)
     const [a] = await registered(world, 2)
     const { id } = await start(world, key, { target_devices: 2, min_devices: 2 })

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { formOf, startWorld, type World } from '../../../../test/world.ts'
+import { formOf, organizations, startWorld, type World } from '../../../../test/world.ts'
+
+const openOrganization = organizations()
 
 const ROUNDS = '/api/v1/training/rounds'
 const floats = new Uint8Array(new Float32Array([1, 2]).buffer)
@@ -13,7 +15,7 @@ const cancel = (world: World, key: string, id: string, body?: object) =>
 
 describe('canceling a round', () => {
   it('ends it at once, and devices learn the reason when they submit', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const { key } = await world.register('a')
     await world.register('b')
     const { id } = await start(world, key)
@@ -34,7 +36,7 @@ describe('canceling a round', () => {
   })
 
   it('is refused for a round that has ended, belongs to another organization, or does not exist', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const { key } = await world.register('a')
     const { id } = await start(world, key)
     expect((await cancel(world, key, 'nothing')).status).toBe(404)

@@ -1,4 +1,5 @@
 import { countedForOthers, NOT_DELIVERED_IN_TIME, NOT_RUNNING, notCompleted } from '../../../domain/failure-reasons.ts'
+import { plural } from '../../../domain/plural.ts'
 import {
   ALL_REPORTED,
   describeFailures,
@@ -136,7 +137,7 @@ export const createDueRounds = (context: Context, parts: Parts) => {
     const isDown = endings.wasStopped(round)
     const parts = [
       `${endedEarly(round) ? ALL_REPORTED : `${TIMED_OUT} after ${lasted(round)} s`}: ` +
-        `${round.completedDevices} of at least ${neededUpdates(round)} updates had arrived.`,
+        `${round.completedDevices} of at least ${plural(neededUpdates(round), 'update')} had arrived.`,
       ...(isDown ? [NOT_RUNNING] : []),
       ...(round.plan.secure === undefined ? [] : ['No update was revealed.']),
       ...(failures === null || failures.failed === 0 ? [] : [`${describeFailures(failures)}.`]),

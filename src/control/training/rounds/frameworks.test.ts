@@ -2,17 +2,19 @@ import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { frameworkPairs, pairFile } from '../../../../test/fixtures/frameworks/open.ts'
 import { FRAMEWORK_NAME } from '../../../../test/fixtures/weights/open.ts'
-import { formOf, startWorld } from '../../../../test/world.ts'
+import { formOf, organizations } from '../../../../test/world.ts'
 import { readTensorBytes } from '../../../tensors/elements.ts'
 import { readWeights } from '../../../tensors/read-weights.ts'
 import { bytesSource } from '../../../tensors/sources.ts'
+
+const openOrganization = organizations()
 
 const PAIRS = Object.fromEntries(frameworkPairs())
 
 it.each(['raw.onnx', 'whole.h5', 'weights.h5', 'net.keras', 'sgd.joblib', 'logistic.pkl'])(
   'a round on %s averages what the devices send and keeps the container format',
   async (name) => {
-    const world = await startWorld()
+    const world = openOrganization()
     const devices = [await world.register('a'), await world.register('b')] as const
     const { key } = devices[0]
     await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })

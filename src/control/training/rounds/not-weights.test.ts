@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { fixtureBytes } from '../../../../test/fixtures/weights/open.ts'
-import { formOf, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+import { formOf, organizations, type TestDevice, type World } from '../../../../test/world.ts'
+
+const openOrganization = organizations()
 
 const floats = (...values: number[]) => new Uint8Array(new Float32Array(values).buffer)
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'))
@@ -77,7 +79,7 @@ describe('updates that are not weights', () => {
   it.each(kinds)(
     '%s: accepted with a warning that names the format; different files fail the round',
     async (title, a, b) => {
-      const { round, warnings } = await play(await startWorld(), [a, b])
+      const { round, warnings } = await play(openOrganization(), [a, b])
       for (const warning of warnings) expect(warning).toContain(`The file is ${title}`)
       expect(round).toMatchObject({
         status: 'failed',
@@ -93,7 +95,7 @@ describe('updates that are not weights', () => {
     '%s: identical files, or a single one, become the result unchanged, and the receipt replays',
     async (_, a) => {
       for (const files of [[a], [a, a, a]]) {
-        const { round, result, replay } = await play(await startWorld(), files)
+        const { round, result, replay } = await play(openOrganization(), files)
         expect(round).toMatchObject({ status: 'completed', failure_reason: null })
         expect(result).toEqual(a)
         expect(await replay()).toMatchObject({ matches: true })
@@ -102,12 +104,12 @@ describe('updates that are not weights', () => {
   )
 
   it('fail the round if others are weights', async () => {
-    const { round } = await play(await startWorld(), [floats(1, 2), bytes('5.0,5.0,')])
+    const { round } = await play(openOrganization(), [floats(1, 2), bytes('5.0,5.0,')])
     expect(round.failure_reason).toContain("The update of device 'd1' is CSV text, which cannot be aggregated")
   })
 
   it('are never the result of a round with privacy, because such a round needs a model that can be read', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const devices = await fleetOf(world, 2)
     const { key } = devices[0]!
     await world.request('POST', '/api/v1/models', { key, body: { name: 'trees' } })
@@ -127,7 +129,7 @@ describe('updates that are not weights', () => {
 
 describe('raw float32 vectors', () => {
   it('are averaged with a warning if undeclared', async () => {
-    const { round, warnings, result, replay } = await play(await startWorld(), [floats(1, 2), floats(3, 4)])
+    const { round, warnings, result, replay } = await play(openOrganization(), [floats(1, 2), floats(3, 4)])
     expect(warnings).toEqual([vectorWarning(2), vectorWarning(2)])
     expect(round).toMatchObject({ status: 'completed' })
     expect(round).not.toHaveProperty('raw_vector')
@@ -136,15 +138,15 @@ describe('raw float32 vectors', () => {
   })
 
   it('of different lengths fail the round', async () => {
-    const { round } = await play(await startWorld(), [floats(1, 2), floats(1, 2, 3)])
+    const { round } = await play(openOrganization(), [floats(1, 2), floats(1, 2, 3)])
     expect(round.failure_reason).toContain("The update of device 'd1' cannot be combined with the others.")
   })
 
   it('are averaged without a warning if the round or file name declares them, however improbable the values', async () => {
     const files = [floats(1e30, 2), floats(3e30, 4)]
-    const declared = await play(await startWorld(), files, { raw_vector: true })
+    const declared = await play(openOrganization(), files, { raw_vector: true })
     expect(declared.round).toMatchObject({ status: 'completed', raw_vector: true })
-    const named = await play(await startWorld(), files, {}, 'update.f32')
+    const named = await play(openOrganization(), files, {}, 'update.f32')
     for (const { warnings, result, replay } of [declared, named]) {
       expect(warnings).toEqual([null, null])
       expect(result).toEqual(floats(2e30, 3))
@@ -153,7 +155,7 @@ describe('raw float32 vectors', () => {
   })
 
   it('are refused if declared but the file is something else', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const devices = await fleetOf(world, 2)
     const { id } = (await start(world, devices, { raw_vector: true })).body as Round
     for (const [file, named] of [
@@ -168,7 +170,7 @@ describe('raw float32 vectors', () => {
   })
 
   it('fix the length of the updates when used as a model, and carry over into the next round', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const first = await play(world, [floats(1, 2), floats(3, 4)], { raw_vector: true })
     const devices = [{ key: first.key }] as TestDevice[]
     const second = (await start(world, devices)).body as Round
@@ -182,7 +184,7 @@ describe('raw float32 vectors', () => {
   })
 
   it('cannot be declared for a model that is something else', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const devices = await fleetOf(world, 1)
     const { key } = devices[0]!
     await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
@@ -197,7 +199,7 @@ describe('raw float32 vectors', () => {
 })
 
 it('a plain round warns if it starts from a model whose updates cannot be averaged, and only then', async () => {
-  const world = await startWorld()
+  const world = openOrganization()
   const [device] = await fleetOf(world, 1)
   const { key } = device!
   const files: [name: string, file: Uint8Array, warning: string | null][] = [

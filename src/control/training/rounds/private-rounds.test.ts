@@ -64,7 +64,7 @@ describe('the start of a private round', () => {
     const { status, body } = await start({ target_devices: target, min_devices: 1 })
     expect({ status, body }).toMatchObject({
       status: 201,
-      body: { status: 'failed', failure_reason: expect.stringMatching(/^The draw gave 0 of at least 1 devices: /) },
+      body: { status: 'failed', failure_reason: expect.stringMatching(/^The draw gave 0 of at least 1 device: /) },
     })
     expect((await send('GET', '/training/rounds/current')).body).toEqual(body)
     setSeed(null)
@@ -87,7 +87,7 @@ describe('a private job', () => {
     expect(failed).toMatchObject({ status: 'running', rounds_failed_in_a_row: 1 })
     expect((failed.history as unknown[])[0]).toMatchObject({
       status: 'failed',
-      failure_reason: expect.stringMatching(/^The draw gave 0 of at least 1 devices/),
+      failure_reason: expect.stringMatching(/^The draw gave 0 of at least 1 device/),
     })
     await world.service.runDueTasks()
     const { round_id } = ((await detail()).history as { round_id: string }[])[1]!
@@ -168,15 +168,19 @@ describe('a private round whose devices have all failed', () => {
       await send('POST', `/training/rounds/${body.id}/failures`, { reason: 'out of memory' }, key)
     expect(await round(body.id)).toMatchObject({
       status: 'failed',
-      failure_reason: 'All devices have reported: 0 of at least 1 updates had arrived.',
+      failure_reason: 'All devices have reported: 0 of at least 1 update had arrived.',
     })
   })
 })
 
 describe('the sum of a private round', () => {
   /** Devices submit, fail, or stay silent according to their plans; returns the noisy sum. */
-  const play = async (plans: readonly { readonly at: number; readonly values: readonly number[] | null }[]) => {
-    const { world, fleet, send, start, deliver, round, sumOf } = await openPrivate(plans.length)
+  const play = async (
+    { world, fleet, send, start, deliver, round, sumOf }: Awaited<ReturnType<typeof openPrivate>>,
+    plans: readonly { readonly at: number; readonly values: readonly number[] | null }[],
+  ) => {
+    // Only active devices are drawn.
+    for (const { deviceId, key } of fleet) await send('PUT', `/devices/${deviceId}/heartbeat`, {}, key)
     const { body } = await start({ target_devices: plans.length, min_devices: 2, timeout_seconds: 60 })
     for (let second = 0; second <= 60; second += 10) {
       for (const [at, { at: due, values }] of plans.entries()) {
@@ -197,7 +201,8 @@ describe('the sum of a private round', () => {
       { at: 40, values: [0, -3, 0, 0] },
     ]
     const never = 1000
-    const without = await play([{ at: never, values: null }, ...others])
+    const opened = await openPrivate(1 + others.length)
+    const without = await play(opened, [{ at: never, values: null }, ...others])
     // Two updates clipped to -1 in the same coordinate and one in the next: none was left out.
     expect(distance(without, [-2, -1, 0, 0])).toBeLessThan(0.02)
     for (const x of [
@@ -207,7 +212,7 @@ describe('the sum of a private round', () => {
       { at: 50, values: [-1, 0, 0, 0] },
       { at: 10, values: null },
     ]) {
-      expect(distance(await play([x, ...others]), without)).toBeLessThan(1 + 0.02)
+      expect(distance(await play(opened, [x, ...others]), without)).toBeLessThan(1 + 0.02)
     }
   })
 

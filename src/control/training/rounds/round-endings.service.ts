@@ -1,6 +1,7 @@
 import { compareIds } from '../../../aggregation/receipt.ts'
 import { NOT_DELIVERED, NOT_NEEDED, NOT_RUNNING } from '../../../domain/failure-reasons.ts'
 import { type MetricReport, summarizeEvaluation, summarizeMetrics, weightedMean } from '../../../domain/metrics.ts'
+import { plural } from '../../../domain/plural.ts'
 import { dueAt, nextStatus } from '../../../domain/round.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { formatOf } from '../../../tensors/detect.ts'
@@ -73,7 +74,7 @@ const createCompletion = ({ database, events, now }: Context, { models, files, v
         orgId: round.orgId,
         accuracy: cataloged!.accuracy,
         loss: cataloged!.loss,
-        description: `Aggregate of round ${round.roundNumber}: ${delivered.length} updates.`,
+        description: `Aggregate of round ${round.roundNumber}: ${plural(delivered.length, 'update')}.`,
         file: {
           sha256: aggregate.output.sha256,
           size: aggregate.output.size,

@@ -1,4 +1,5 @@
 import { conflict } from '../../../domain/errors.ts'
+import { plural } from '../../../domain/plural.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
@@ -85,7 +86,7 @@ const createOpenings = ({ events, random }: Context, { draws, endings, ledger, s
     await participantsStore.insertAll(tx, round.id, { starter: null, drawn }, round.startedAt)
     if (drawn.length >= round.minDevices) return inserted
     const reason =
-      `The draw gave ${drawn.length} of at least ${round.minDevices} devices: a private round draws devices at random, ` +
+      `The draw gave ${drawn.length} of at least ${plural(round.minDevices, 'device')}: a private round draws devices at random, ` +
       'and adds none later. Its privacy cost is spent nevertheless.'
     await endings.fail(tx, inserted, { event: 'fail', reason, reported: reason })
     return (await roundsStore.lock(tx, round.id))!

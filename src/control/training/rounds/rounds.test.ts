@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { formOf, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+import { formOf, organizations, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
 import { readTensorFloats } from '../../../tensors/elements.ts'
 import { readWeights } from '../../../tensors/read-weights.ts'
 import { bytesSource } from '../../../tensors/sources.ts'
+
+const openOrganization = organizations()
 
 const fixture = (name: string) => readFileSync(new URL(`../../../../test/fixtures/weights/${name}`, import.meta.url))
 const expected = JSON.parse(fixture('net_expected.json').toString()) as {
@@ -81,14 +83,14 @@ describe('starting a round', () => {
   })
 
   it('is refused while one is in progress, even if many start at once', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const [a] = await fleet(world, 1)
     const responses = await Promise.all(Array.from({ length: 10 }, () => start(world, a!.key)))
     expect(responses.map((response) => response.status).sort()).toEqual([201, ...Array(9).fill(409)])
   })
 
   it('is refused with invalid fields, and names them', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const [a] = await fleet(world, 1)
     const refused: [fields: object, named: string][] = [
       [{ target_devices: undefined }, 'target_devices'],
@@ -113,7 +115,7 @@ describe('starting a round', () => {
   })
 
   it('waits for as many updates as its strategy needs', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const [a] = await fleet(world, 5)
     const fields = { strategy: 'krum', strategy_options: { byzantine: 1 }, target_devices: 5 }
     expect(await startOk(world, a!.key, fields)).toMatchObject({ min_devices: 5, target_devices: 5 })
@@ -129,22 +131,17 @@ describe('starting a round', () => {
   })
 
   it('draws target_devices devices uniformly, always including the one that starts it', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const devices = await fleet(world, 12)
     const drawn = new Map<string, number>()
     for (let n = 0; n < 12; n++) {
       const round = await startOk(world, devices[0]!.key, { target_devices: 4, min_devices: 1 })
-      for (const device of devices) {
-        const { body } = await world.request('GET', `/api/v1/training/rounds/${round.id}/selection`, {
-          key: device.key,
-        })
-        const { selected } = body as { selected: boolean }
-        if (selected) drawn.set(device.deviceId, (drawn.get(device.deviceId) ?? 0) + 1)
-      }
-      await world.advance(300)
-      for (const device of devices) {
-        await world.request('PUT', `/api/v1/devices/${device.deviceId}/heartbeat`, { key: device.key })
-      }
+      const path = `/api/v1/training/rounds/${round.id}`
+      const { body } = await world.request('GET', `${path}/participants`, { key: devices[0]!.key })
+      for (const { device_identifier: name } of (body as { participants: { device_identifier: string }[] })
+        .participants)
+        drawn.set(name, (drawn.get(name) ?? 0) + 1)
+      await world.request('POST', `${path}/cancel`, { key: devices[0]!.key })
     }
     expect([...drawn.values()].reduce((sum, count) => sum + count)).toBe(48)
     expect(drawn.get('d0')).toBe(12)
@@ -155,7 +152,7 @@ describe('starting a round', () => {
 
 describe('taking part in a round', () => {
   it('is possible for a device that arrives later while there is a free place; others get a reason', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const [a] = await fleet(world, 1)
     const round = await startOk(world, a!.key)
     const late = await world.register('late')
@@ -205,7 +202,7 @@ describe('taking part in a round', () => {
   })
 
   it('counts a device once it has fetched the model', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const [a, b] = await fleet(world, 2)
     const created = await world.request('POST', '/api/v1/models', { key: a!.key, body: { name: 'net' } })
     const { id: modelId } = created.body as { id: string }
@@ -217,10 +214,10 @@ describe('taking part in a round', () => {
     const plan = await world.request('GET', `/api/v1/training/rounds/${round.id}/plan`, { key: b!.key })
     expect(plan.body).toEqual({
       round_id: round.id,
-      round_number: 1,
+      round_number: round.round_number,
       strategy: 'fedavg',
       hyperparameters: {},
-      timeout_at: '2026-01-01T00:05:00.000Z',
+      timeout_at: round.timeout_at,
       model: {
         model_id: modelId,
         version: 1,
@@ -237,7 +234,7 @@ describe('taking part in a round', () => {
   })
 
   it('ends with a failure that gives a reason, and frees the place', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const [a, b] = await fleet(world, 2)
     const round = await startOk(world, a!.key)
     const late = await world.register('late')
@@ -256,7 +253,7 @@ describe('taking part in a round', () => {
 
 describe('submitting an update', () => {
   it('returns the update, once for each device', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const [a] = await fleet(world, 2)
     const round = await startOk(world, a!.key)
     const response = await submit(world, a!, round.id, floats(1, 2), {
@@ -277,7 +274,7 @@ describe('submitting an update', () => {
       local_loss: 0.5,
       local_accuracy: 0.75,
       training_time_seconds: 12,
-      created_at: at,
+      created_at: world.now().toISOString(),
     })
     const again = await submit(world, a!, round.id, floats(1, 2))
     expect(again.status).toBe(409)
@@ -286,7 +283,7 @@ describe('submitting an update', () => {
   })
 
   it('keeps exactly one of several updates that arrive at once', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const [a] = await fleet(world, 2)
     const round = await startOk(world, a!.key)
     const responses = await Promise.all(Array.from({ length: 8 }, (_, n) => submit(world, a!, round.id, floats(n))))
@@ -295,7 +292,7 @@ describe('submitting an update', () => {
   })
 
   it('is refused with invalid fields, and names them', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const [a] = await fleet(world, 1)
     const round = await startOk(world, a!.key)
     const refused: [fields: Record<string, string | number>, named: string][] = [
@@ -318,7 +315,7 @@ describe('submitting an update', () => {
   })
 
   it('keeps figures within their ranges, and is never refused because a loss grew too large', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const [a, b] = await fleet(world, 2)
     const round = await startOk(world, a!.key, { raw_vector: true })
     const sent = { num_samples: 1000, local_loss: 1e308, training_time_seconds: 2_147_483_648 }
@@ -345,7 +342,7 @@ describe('submitting an update', () => {
     [1e-38, 1e-38],
     [1e-39, 0],
   ])('with a local_loss of %d stores %d, and the mean is the same', async (local_loss, kept) => {
-    const world = await startWorld()
+    const world = openOrganization()
     const [a, b] = await fleet(world, 2)
     const round = await startOk(world, a!.key, { raw_vector: true })
     for (const device of [a!, b!]) {
@@ -359,7 +356,7 @@ describe('submitting an update', () => {
   })
 
   it('to a round that does not exist returns 404, whatever else is wrong', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const [a] = await fleet(world, 1)
     for (const id of ['nothing', '00000000-0000-4000-8000-000000000000']) {
       expect((await submit(world, a!, id, floats(1), {})).status).toBe(404)
@@ -367,7 +364,7 @@ describe('submitting an update', () => {
   })
 
   it('requires the tensors of the distributed model', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const [a, b] = await fleet(world, 2)
     await world.request('POST', '/api/v1/models', { key: a!.key, body: { name: 'net' } })
     const global = formOf(fixture('net_a.safetensors'))
@@ -389,7 +386,7 @@ describe('submitting an update', () => {
   })
 
   it('is refused if the file cannot be read safely, even where any bytes are accepted', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const [a] = await fleet(world, 1)
     const round = await startOk(world, a!.key)
     for (const name of ['evil.pt', 'net_truncated.pt']) {
@@ -402,7 +399,7 @@ describe('the end of a round', () => {
   it.each(['pt', 'safetensors', 'npz'])(
     'produces a new global model, the weighted mean of .%s updates',
     async (extension) => {
-      const world = await startWorld()
+      const world = openOrganization()
       const devices = await fleet(world, 3)
       const round = await startOk(world, devices[0]!.key, { target_devices: 3, min_devices: 3 })
       const samples = [10, 20, 70]
@@ -419,8 +416,8 @@ describe('the end of a round', () => {
         participated_devices: 3,
         completed_devices: 3,
         failed_devices: 0,
-        completed_at: at,
-        ended_at: at,
+        completed_at: world.now().toISOString(),
+        ended_at: world.now().toISOString(),
         failure_reason: null,
       })
       const model = await world.request('GET', `/api/v1/models/${done.aggregated_model_id}`, { key: devices[0]!.key })
@@ -445,7 +442,7 @@ describe('the end of a round', () => {
   )
 
   it('produces the model that the next round starts from', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const [a] = await fleet(world, 1)
     const first = await startOk(world, a!.key, { target_devices: 1, min_devices: 1 })
     await submit(world, a!, first.id, fixture('net_a.pt'))
@@ -456,7 +453,7 @@ describe('the end of a round', () => {
   })
 
   it('does not wait for stragglers longer than the grace period', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const devices = await fleet(world, 3)
     const round = await startOk(world, devices[0]!.key, { target_devices: 3, min_devices: 2 })
     await submit(world, devices[0]!, round.id, floats(1))
@@ -475,7 +472,7 @@ describe('the end of a round', () => {
   })
 
   it('is a failure with a reason if too few updates have arrived at the timeout', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const [a] = await fleet(world, 2)
     const round = await startOk(world, a!.key, { timeout_seconds: 60 })
     await submit(world, a!, round.id, floats(1))
@@ -492,7 +489,7 @@ describe('the end of a round', () => {
   })
 
   it('is a failure with a reason if the updates cannot be combined', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const [a, b] = await fleet(world, 2)
     const round = await startOk(world, a!.key)
     await submit(world, a!, round.id, floats(1, 2))
@@ -504,7 +501,7 @@ describe('the end of a round', () => {
   })
 
   it('leaves a receipt that can be replayed until the updates are deleted', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const [a, b] = await fleet(world, 2)
     const round = await startOk(world, a!.key)
     const receipt = () => world.request('GET', `/api/v1/training/rounds/${round.id}/receipt`, { key: a!.key })

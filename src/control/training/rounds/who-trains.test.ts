@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { formOf, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+import { formOf, organizations, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
 import { createDevice } from '../../../sdk/device-client.ts'
 import { initialModel } from '../../../sdk/trainers/dense-network.ts'
 import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
 import { openFederation } from '../../federations/federation.fixture.ts'
+
+const openOrganization = organizations()
 
 const ROUNDS = '/api/v1/training/rounds'
 type Body = Readonly<Record<string, unknown>> & { readonly id: string }
@@ -19,7 +21,7 @@ const beat = async (world: World, { deviceId, key }: TestDevice, body?: object) 
 
 describe('a device that does not train', () => {
   it('is in no round, whether it declared this at registration or in a heartbeat, until it declares otherwise', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const phone = await world.register('phone', { trains: false })
     const tablet = await world.register('tablet')
     const { key } = await world.register('trainer')
@@ -34,7 +36,7 @@ describe('a device that does not train', () => {
   })
 
   it('can be declared through the SDK, at registration and in every heartbeat', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const { key } = await world.register('trainer')
     const options = { baseUrl: world.baseUrl, deviceId: 'kiosk' }
     const { apiKey } = await createDevice({ ...options, trains: false }).register()
@@ -50,7 +52,7 @@ describe('a device that does not train', () => {
   })
 
   it('takes no place in a round that its own key starts', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const { key } = await world.register('phone', { trains: false })
     const { id } = (await start(world, key)).body as Body
     expect(await namesIn(world, key, id)).toEqual([])
@@ -74,7 +76,7 @@ describe('a device that does not train', () => {
 
 describe('a round for an organization', () => {
   it('begins without enough active devices, with a warning that says how many it needs', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const { key } = await world.register('operator')
     const response = await start(world, key, { org_id: 'acme', target_devices: 3, min_devices: 2 })
     expect(response).toMatchObject({ status: 201, body: { org_id: 'acme', status: 'active' } })

@@ -9,11 +9,13 @@ import {
   stepsOf,
   tensorsOf,
 } from '../../../../test/secure-fleet.ts'
-import { formOf, startWorld, type World } from '../../../../test/world.ts'
+import { formOf, organizations, startWorld, type World } from '../../../../test/world.ts'
 import { takePart } from '../../../sdk/take-part.ts'
 import { advertise } from '../../../secure-aggregation/device-part.ts'
 import { TRAILER } from '../../../secure-aggregation/fixed-point.ts'
 import { type SecureSettings, secureSettings } from '../../../secure-aggregation/settings.ts'
+
+const openOrganization = organizations()
 
 interface Round {
   readonly id: string
@@ -69,7 +71,7 @@ const play = async (
 
 describe('a secure round', () => {
   it('gives exactly the plain fixed-point mean, bit for bit, and the means of losses and accuracies', async () => {
-    const { world, members } = await secureFleet(4)
+    const { world, members } = await secureFleet(4, openOrganization())
     const round = await startOk(world, members)
     const settings = secureSettings({ devices: 4 })
     expect(round).toMatchObject({
@@ -102,7 +104,7 @@ describe('a secure round', () => {
   })
 
   it('does so even if devices are lost in every step, down to the threshold', async () => {
-    const { world, members } = await secureFleet(8)
+    const { world, members } = await secureFleet(8, openOrganization())
     const round = await startOk(world, members, { secure_aggregation: { threshold: 5 }, target_devices: 8 })
     const settings = secureSettings({ devices: 8, threshold: 5 })
     const steps: Step[] = ['keys', 'shares', 'unmask', 'unmask', 'unmask', 'unmask', 'unmask', 'masked']
@@ -125,7 +127,7 @@ describe('a secure round', () => {
     ['masked', 'shares', 'delivered their masked updates'],
     ['unmask', 'masked', 'sent their shares for unmasking'],
   ] as const)('fails and reveals nothing if too few devices remain in the step of %s', async (_step, last, step) => {
-    const { world, members } = await secureFleet(4)
+    const { world, members } = await secureFleet(4, openOrganization())
     const round = await startOk(world, members)
     const steps: Step[] = ['unmask', 'unmask', last, last]
     await play(
@@ -144,7 +146,7 @@ describe('a secure round', () => {
   })
 
   it('continues without waiting when a device reports a failure', async () => {
-    const { world, members } = await secureFleet(4)
+    const { world, members } = await secureFleet(4, openOrganization())
     const round = await startOk(world, members)
     const steps = stepsOf(round.id, secureSettings({ devices: 4 }))
     for (const member of members) await steps.keys(member)
@@ -155,7 +157,7 @@ describe('a secure round', () => {
   })
 
   it('leaves out a device that failed after it sent shares, and still waits for the others', async () => {
-    const { world, members } = await secureFleet(4)
+    const { world, members } = await secureFleet(4, openOrganization())
     const round = await startOk(world, members)
     const steps = stepsOf(round.id, secureSettings({ devices: 4 }))
     for (const member of members) await steps.keys(member)
@@ -201,7 +203,7 @@ describe('a secure round', () => {
   })
 
   it('gives the place of a device that failed after it sent its keys to another', async () => {
-    const { world, members } = await secureFleet(5)
+    const { world, members } = await secureFleet(5, openOrganization())
     const round = await startOk(world, members, { target_devices: 4, secure_aggregation: { threshold: 4 } })
     const selection = ({ key }: Member) =>
       world.request('GET', `/api/v1/training/rounds/${round.id}/selection`, { key }).then(({ body }) => body)
@@ -219,7 +221,7 @@ describe('a secure round', () => {
   })
 
   it('continues with absent devices that sent their keys all the same', async () => {
-    const { world, members } = await secureFleet(4)
+    const { world, members } = await secureFleet(4, openOrganization())
     const round = await startOk(world, members, { secure_aggregation: { threshold: 3 } })
     const [steps, three] = [stepsOf(round.id, secureSettings({ devices: 4, threshold: 3 })), members.slice(0, 3)]
     for (const { device } of members.slice(0, 2)) await device.plan(round.id)
@@ -236,7 +238,7 @@ describe('a secure round', () => {
   })
 
   it('fails at once when too few devices are left to reach its threshold', async () => {
-    const { world, members } = await secureFleet(4)
+    const { world, members } = await secureFleet(4, openOrganization())
     const round = await startOk(world, members, { target_devices: 4, secure_aggregation: { threshold: 3 } })
     const steps = stepsOf(round.id, secureSettings({ devices: 4 }))
     for (const member of members.slice(0, 2)) await steps.keys(member)
@@ -249,7 +251,7 @@ describe('a secure round', () => {
   })
 
   it('fails at once, with the reasons, when so many devices fail that too few are left', async () => {
-    const { world, members } = await secureFleet(4)
+    const { world, members } = await secureFleet(4, openOrganization())
     const round = await startOk(world, members)
     const steps = stepsOf(round.id, secureSettings({ devices: 4 }))
     for (const step of ['keys', 'shares'] as const) {
@@ -266,7 +268,7 @@ describe('a secure round', () => {
   })
 
   it('with over-selection, closes after as many masked updates as were requested', async () => {
-    const { world, members } = await secureFleet(6)
+    const { world, members } = await secureFleet(6, openOrganization())
     const { key } = members[0]!
     const body = {
       model: 'small',
@@ -295,7 +297,7 @@ describe('a secure round', () => {
   })
 
   it('weights updates by samples within the sum, without revealing the weights', async () => {
-    const { world, members } = await secureFleet(3)
+    const { world, members } = await secureFleet(3, openOrganization())
     const round = await startOk(world, members, { secure_aggregation: { max_weight: 50 } })
     const settings = secureSettings({ devices: 3, maxWeight: 50 })
     const samples = [1, 20, 70]
@@ -319,7 +321,7 @@ describe('a secure round', () => {
 })
 
 it('warns the starter of settings that lose much of the updates', async () => {
-  const { world, members } = await secureFleet(3)
+  const { world, members } = await secureFleet(3, openOrganization())
   const fields = { target_devices: 3, secure_aggregation: { max_weight: 1_000_000 } }
   const response = await start(world, members[0]!, fields)
   expect([response.status, response.headers.get('x-service-warning')]).toEqual([
@@ -330,7 +332,7 @@ it('warns the starter of settings that lose much of the updates', async () => {
 })
 
 it('stores no figures of a single device, whatever it sends', async () => {
-  const { world, members } = await secureFleet(3)
+  const { world, members } = await secureFleet(3, openOrganization())
   const round = await startOk(world, members)
   const steps = stepsOf(round.id, secureSettings({ devices: 3 }))
   for (const step of ['keys', 'shares'] as const) for (const member of members) await steps[step](member)
@@ -350,7 +352,7 @@ it('stores no figures of a single device, whatever it sends', async () => {
 })
 
 it('shows how many updates were needed if its threshold is above min_devices', async () => {
-  const { world, members } = await secureFleet(4)
+  const { world, members } = await secureFleet(4, openOrganization())
   const round = await startOk(world, members, { secure_aggregation: { threshold: 4 } })
   for (const { device } of members) await device.plan(round.id)
   await members[1]!.device.reportFailure(round.id, 'battery')
@@ -362,7 +364,7 @@ it('shows how many updates were needed if its threshold is above min_devices', a
 
 describe('the service refuses', () => {
   it('to start invalid rounds', async () => {
-    const { world, members } = await secureFleet(1)
+    const { world, members } = await secureFleet(1, openOrganization())
     const refused: [fields: object, message: string][] = [
       [{ secure_aggregation: { threshold: 2 } }, 'secure_aggregation.threshold is 2; with 4 devices'],
       [{ secure_aggregation: { threshold: 3 }, min_devices: 4 }, 'min_devices is 4'],
@@ -380,7 +382,7 @@ describe('the service refuses', () => {
   })
 
   it('messages that are out of turn, repeated, tampered with, or from a device that is not a participant', async () => {
-    const { world, members } = await secureFleet(4)
+    const { world, members } = await secureFleet(4, openOrganization())
     const round = await startOk(world, members)
     const stranger = await world.register('late')
     const settings = secureSettings({ devices: 4 })
@@ -448,7 +450,7 @@ describe('the service refuses', () => {
   })
 
   it('to show the secure state of a round that has none', async () => {
-    const { world, members } = await secureFleet(2)
+    const { world, members } = await secureFleet(2, openOrganization())
     const round = await startOk(world, members, { secure_aggregation: undefined })
     const response = await world.request('GET', `/api/v1/training/rounds/${round.id}/secure`, { key: members[0]!.key })
     expect(response.status).toBe(404)
@@ -456,7 +458,7 @@ describe('the service refuses', () => {
 })
 
 it('a wrong share fails the round, and the sum stays masked', async () => {
-  const { world, members } = await secureFleet(3)
+  const { world, members } = await secureFleet(3, openOrganization())
   const round = await startOk(world, members)
   const steps = stepsOf(round.id, secureSettings({ devices: 3 }))
   for (const step of ['keys', 'shares', 'masked'] as const) for (const member of members) await steps[step](member)

@@ -1,6 +1,7 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { boundOrganizations } from '../../test/organizations.ts'
 import type { World } from '../../test/world.ts'
 import { encodeModel } from '../sdk/trainers/weights-codec.ts'
 import { type AgentOptions, runAgent } from './agent.ts'
@@ -8,6 +9,8 @@ import { type AgentTrainer, noTrainer } from './agent-trainer.ts'
 import { builtInTrainer } from './built-in-trainer.ts'
 import { readCsv } from './csv.ts'
 import { emptyFolder, eventually, post, startFleet } from './delivery/delivery.fixture.ts'
+
+const openOrganization = boundOrganizations()
 
 /** Starts an agent for the device. It is stopped when the test ends. */
 const startAgent = async (world: World, device: { deviceId: string; key: string }, options: Partial<AgentOptions>) => {
@@ -51,7 +54,12 @@ test('a delivered model that the built-in trainer can read is measured on the he
   )
   await writeFile(path, `x,y2,label\n${rows.join('\n')}\n`)
   const table = await readCsv(path)
-  const { world, device, rollOut } = await startFleet(classifier(1), classifier(-1), 'no weights')
+  const { world, device, rollOut } = await startFleet(
+    await openOrganization(),
+    classifier(1),
+    classifier(-1),
+    'no weights',
+  )
   const agent = await startAgent(world, device, {
     trainer: (deviceId) => builtInTrainer({ table, deviceId, classes: ['l', 'r'] }),
   })
@@ -65,7 +73,7 @@ test('a delivered model that the built-in trainer can read is measured on the he
 })
 
 test('versions are delivered while a round is training, and the round continues', async () => {
-  const { world, device, key, rollOut } = await startFleet('first', 'second')
+  const { world, device, key, rollOut } = await startFleet(await openOrganization(), 'first', 'second')
   let finish = (): void => undefined
   const mayEnd = new Promise<void>((resolve) => {
     finish = resolve
@@ -86,23 +94,23 @@ test('versions are delivered while a round is training, and the round continues'
   await rollOut('2.0.0')
   await agent.line('Model m: version 2.0.0 is active.')
   finish()
-  await agent.line('Round 1: submitted an update from 1 samples.')
+  await agent.line('Round 1: submitted an update from 1 sample.')
 })
 
 test('a device without data immediately tells a round that selects it that it cannot train', async () => {
-  const { world, device, key } = await startFleet()
+  const { world, device, key } = await startFleet(await openOrganization())
   const agent = await startAgent(world, device, {})
   const { id } = await post(world, key, '/training/rounds/start', { target_devices: 1, min_devices: 1 })
   await agent.line('does not train')
   const path = `/api/v1/training/rounds/${id}/selection`
-  expect((await world.request('GET', path, { key })).body).toMatchObject({
+  expect((await world.request('GET', path, { key: device.key })).body).toMatchObject({
     state: 'failed',
     reason: 'This device does not train: it was started without data and without a trainer.',
   })
 })
 
 test('models are stored in the configured folder', async () => {
-  const { world, device, model, rollOut } = await startFleet('first')
+  const { world, device, model, rollOut } = await startFleet(await openOrganization(), 'first')
   const modelsFolder = join(await emptyFolder(), 'kept', 'here')
   const agent = await startAgent(world, device, { modelsFolder })
   await rollOut('1.0.0')

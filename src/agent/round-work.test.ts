@@ -2,7 +2,8 @@ import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:f
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { emptyFolder } from '../../test/databases.ts'
-import { formOf, startWorld, type TestDevice, type World } from '../../test/world.ts'
+import { boundOrganizations } from '../../test/organizations.ts'
+import { formOf, type TestDevice, type World } from '../../test/world.ts'
 import { unwrap } from '../client/client.ts'
 import { createDevice } from '../sdk/device-client.ts'
 import { initialModel } from '../sdk/trainers/dense-network.ts'
@@ -12,17 +13,21 @@ import { workOnRound } from './round-work.ts'
 
 const model = encodeModel(initialModel({ features: 100, hidden: [50], classes: 10, seed: 1 }), new Map())
 
+const openOrganization = boundOrganizations()
+
 let world: World
 let owner: TestDevice
 let roundId: string
 let roundsFolder: string
 beforeEach(async () => {
-  world = await startWorld()
+  const organization = await openOrganization()
+  const { key } = organization
+  world = organization.world
   owner = await world.register('edge-1')
-  const client = world.client(owner.key)
+  const client = world.client(key)
   const { id } = await unwrap(client.POST('/api/v1/models', { body: { framework: 'pytorch' } }))
   const path = `/api/v1/models/${id}/versions/upload`
-  const uploaded = await world.request('POST', path, { key: owner.key, body: formOf(model) })
+  const uploaded = await world.request('POST', path, { key, body: formOf(model) })
   expect(uploaded.status).toBe(201)
   const body = { target_devices: 1, min_devices: 1, global_model_id: id }
   roundId = (await unwrap(client.POST('/api/v1/training/rounds/start', { body }))).id

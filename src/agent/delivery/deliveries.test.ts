@@ -2,11 +2,14 @@ import { spawnSync } from 'node:child_process'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { boundOrganizations } from '../../../test/organizations.ts'
 import { formOf } from '../../../test/world.ts'
 import { emptyFolder, eventually, notingHook, post, startFleet, startUnit } from './delivery.fixture.ts'
 
+const openOrganization = boundOrganizations()
+
 test('a version from a rollout is downloaded, verified, activated, and reported', async () => {
-  const { world, device, model, rollOut } = await startFleet('first')
+  const { world, device, model, rollOut } = await startFleet(await openOrganization(), 'first')
   const plan = await rollOut('1.0.0')
   const unit = await startUnit(world, device)
   await unit.pull()
@@ -41,7 +44,12 @@ test('a version from a rollout is downloaded, verified, activated, and reported'
 })
 
 test('a rollback runs the previous version at once without a download, and older files are deleted', async () => {
-  const { world, device, model, rollOut, rollBack } = await startFleet('first', 'second', 'third')
+  const { world, device, model, rollOut, rollBack } = await startFleet(
+    await openOrganization(),
+    'first',
+    'second',
+    'third',
+  )
   const unit = await startUnit(world, device)
   await rollOut('1.0.0')
   await unit.pull()
@@ -72,7 +80,7 @@ test('a rollback runs the previous version at once without a download, and older
 })
 
 test('a version that no plan assigns anymore is replaced by the previous one, or by nothing', async () => {
-  const { world, device, key, model, rollOut, rollBack } = await startFleet('first', 'second')
+  const { world, device, key, model, rollOut, rollBack } = await startFleet(await openOrganization(), 'first', 'second')
   const first = await rollOut('1.0.0')
   const unit = await startUnit(world, device)
   await unit.pull()
@@ -103,7 +111,7 @@ test('a version that no plan assigns anymore is replaced by the previous one, or
 })
 
 test('a model that no plan assigns anymore is not kept in memory, and can be assigned again', async () => {
-  const { world, device, model, rollOut, rollBack } = await startFleet('first')
+  const { world, device, model, rollOut, rollBack } = await startFleet(await openOrganization(), 'first')
   const unit = await startUnit(world, device)
   const before = unit.parts()
   for (const times of [1, 2]) {
@@ -128,7 +136,7 @@ test('a model that no plan assigns anymore is not kept in memory, and can be ass
 })
 
 test('a blue_green version is prepared, and activated without another download once all devices are ready', async () => {
-  const { world, device, key, model, rollOut } = await startFleet('first', 'second')
+  const { world, device, key, model, rollOut } = await startFleet(await openOrganization(), 'first', 'second')
   await rollOut('1.0.0')
   const other = await world.register('edge-2')
   const [unit, late] = await Promise.all([startUnit(world, device), startUnit(world, other)])
@@ -159,7 +167,7 @@ test('a blue_green version is prepared, and activated without another download o
 })
 
 test('a hook is told which version runs; if it fails, the activation fails and the previous version is restored', async () => {
-  const { world, device, model, rollOut, rollBack } = await startFleet('first', 'second')
+  const { world, device, model, rollOut, rollBack } = await startFleet(await openOrganization(), 'first', 'second')
   const folder = await emptyFolder()
   const hook = notingHook(folder, '2.0.0')
   const unit = await startUnit(world, device, { hook })
@@ -199,7 +207,7 @@ test('a hook is told which version runs; if it fails, the activation fails and t
 })
 
 test('a rollback stops a running hook, and the hook is called for the previous version', async () => {
-  const { world, device, rollOut, rollBack } = await startFleet('first', 'second')
+  const { world, device, rollOut, rollBack } = await startFleet(await openOrganization(), 'first', 'second')
   const folder = await emptyFolder()
   const hook = notingHook(folder, '', 'if [ "$MODEL_VERSION" = 2.0.0 ]; then sleep 60; fi')
   const unit = await startUnit(world, device, { hook })
@@ -216,7 +224,7 @@ test('a rollback stops a running hook, and the hook is called for the previous v
 })
 
 test('an interrupted activation is retried after a restart, but not forever', async () => {
-  const { world, device, model, rollOut } = await startFleet('first', 'second')
+  const { world, device, model, rollOut } = await startFleet(await openOrganization(), 'first', 'second')
   const folder = await emptyFolder()
   const hook = notingHook(folder, '')
   const first = await startUnit(world, device, { hook })
@@ -255,7 +263,7 @@ test('an interrupted activation is retried after a restart, but not forever', as
 })
 
 test('a name that is not in the catalog is resolved by the hook, and fails without one', async () => {
-  const { world, device, key } = await startFleet()
+  const { world, device, key } = await startFleet(await openOrganization())
   // With a second device pending, one failure does not end the deployment.
   await world.register('edge-2')
   const folder = await emptyFolder()
@@ -278,7 +286,7 @@ test('a name that is not in the catalog is resolved by the hook, and fails witho
 })
 
 test('another plan for the running version is adopted without any work', async () => {
-  const { world, device, model, rollOut, rollBack } = await startFleet('first', 'first')
+  const { world, device, model, rollOut, rollBack } = await startFleet(await openOrganization(), 'first', 'first')
   const unit = await startUnit(world, device)
   const first = await rollOut('1.0.0')
   await unit.pull()
@@ -294,7 +302,7 @@ test('another plan for the running version is adopted without any work', async (
 })
 
 test('the running version is measured and reported periodically with new metrics', async () => {
-  const { world, device, rollOut } = await startFleet('first')
+  const { world, device, rollOut } = await startFleet(await openOrganization(), 'first')
   await rollOut('1.0.0')
   let measured = 0
   const measure = async () => ({ accuracy: ++measured / 100 })
@@ -307,7 +315,7 @@ test('the running version is measured and reported periodically with new metrics
 })
 
 test('a running version is downloaded again if its file or folder is missing, and its hook is called', async () => {
-  const { world, device, model, rollOut } = await startFleet('first')
+  const { world, device, model, rollOut } = await startFleet(await openOrganization(), 'first')
   await rollOut('1.0.0')
   const notes = await emptyFolder()
   const unit = await startUnit(world, device, { hook: notingHook(notes, ''), restateSeconds: 0.1 })
@@ -326,7 +334,7 @@ test('a running version is downloaded again if its file or folder is missing, an
 
 /** A device that ran version 1.0.0 and stopped before the rollout was rolled back. */
 const rolledBackMeanwhile = async (options: { readonly folder?: string } = {}) => {
-  const { world, device, model, rollOut, rollBack } = await startFleet('first')
+  const { world, device, model, rollOut, rollBack } = await startFleet(await openOrganization(), 'first')
   const plan = await rollOut('1.0.0')
   const unit = await startUnit(world, device, options)
   await unit.pull()

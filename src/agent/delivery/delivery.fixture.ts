@@ -4,7 +4,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { formOf, startWorld, type TestDevice, type World } from '../../../test/world.ts'
+import type { Organization } from '../../../test/organizations.ts'
+import { formOf, type TestDevice, type World } from '../../../test/world.ts'
 import type { DeliveryReport } from '../../sdk/assignment.ts'
 import { createDevice } from '../../sdk/device-client.ts'
 import { type DeliveriesOptions, startDeliveries } from './deliveries.ts'
@@ -131,11 +132,9 @@ export const startUnit = async (world: World, device: TestDevice, options: UnitO
   }
 }
 
-/** A service with one device and a model 'm' with these versions: 1.0.0, 2.0.0, ... */
-export const startFleet = async (...versions: readonly (string | Uint8Array)[]) => {
-  const world = await startWorld()
+/** One device and a model 'm' with these versions: 1.0.0, 2.0.0, ... */
+export const startFleet = async ({ world, key }: Organization, ...versions: readonly (string | Uint8Array)[]) => {
   const device = await world.register('edge-1')
-  const { key } = device
   const { id } = await post(world, key, '/models', { name: 'm' })
   for (const content of versions) await post(world, key, '/models/m/versions/upload', formOf(content))
   const rollOut = async (version: string): Promise<string> =>

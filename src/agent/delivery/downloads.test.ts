@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { boundOrganizations } from '../../../test/organizations.ts'
 import { formOf } from '../../../test/world.ts'
 import { createDevice } from '../../sdk/device-client.ts'
 import { emptyFolder, post, startFleet, startUnit } from './delivery.fixture.ts'
@@ -11,8 +12,10 @@ import { openModelStore } from './model-store.ts'
 import { startProxy } from './proxy.fixture.ts'
 import { createTimeSlices } from './time-slices.ts'
 
+const openOrganization = boundOrganizations()
+
 test('bytes that keep arriving corrupted are reported; none of them is kept, and the running version stays', async () => {
-  const { world, device, model, rollOut } = await startFleet('first', 'second')
+  const { world, device, model, rollOut } = await startFleet(await openOrganization(), 'first', 'second')
   const proxy = await startProxy(world.baseUrl)
   const unit = await startUnit(world, device, { baseUrl: proxy.baseUrl })
   await rollOut('1.0.0')
@@ -41,7 +44,7 @@ test('bytes that keep arriving corrupted are reported; none of them is kept, and
 
 test('a download continues where it stopped, across broken connections and restarts', async () => {
   const bytes = new Uint8Array(700_000).map((_, n) => (n * n) % 251)
-  const { world, device, model, rollOut } = await startFleet(bytes)
+  const { world, device, model, rollOut } = await startFleet(await openOrganization(), bytes)
   const proxy = await startProxy(world.baseUrl)
   let left = 2
   proxy.onBody = (chunk, at) => (at > 0 && left-- > 0 ? null : chunk)
@@ -68,7 +71,7 @@ test('a download continues where it stopped, across broken connections and resta
 })
 
 test.runIf(process.platform === 'linux')('a full disk is reported as a failure with that reason', async () => {
-  const { world, device, model, rollOut } = await startFleet('first')
+  const { world, device, model, rollOut } = await startFleet(await openOrganization(), 'first')
   await rollOut('1.0.0')
   const folder = await emptyFolder()
   const first = await startUnit(world, device, { folder })
@@ -87,7 +90,7 @@ test.runIf(process.platform === 'linux')('a full disk is reported as a failure w
 })
 
 test("a disk that cannot be written to is reported as a failure with that reason, without this device's paths", async () => {
-  const { world, device, model, rollOut } = await startFleet('first')
+  const { world, device, model, rollOut } = await startFleet(await openOrganization(), 'first')
   await rollOut('1.0.0')
   const folder = await emptyFolder()
   await mkdir(join(folder, model))
@@ -145,7 +148,13 @@ const MEGABYTE = 1024 * 1024
 
 test('a device without room for a third version deletes the previous one, but never the running one', async () => {
   const [first, second, third] = [1, 2, 3].map((n) => new Uint8Array(MEGABYTE).fill(n))
-  const fleet = await startFleet(first!, second!, third!, new Uint8Array(4 * MEGABYTE).fill(4))
+  const fleet = await startFleet(
+    await openOrganization(),
+    first!,
+    second!,
+    third!,
+    new Uint8Array(4 * MEGABYTE).fill(4),
+  )
   const { folder, lines, filesOf, run } = await startOnSmallDisk(fleet, 3.5 * MEGABYTE)
   await run('1.0.0')
   await run('2.0.0')
@@ -164,7 +173,7 @@ test('a device without room for a third version deletes the previous one, but ne
 })
 
 test('two models share the connection: a long download gives way to the other and then continues', async () => {
-  const { world, device, key, rollOut } = await startFleet(new Uint8Array(1_500_000).fill(7))
+  const { world, device, key, rollOut } = await startFleet(await openOrganization(), new Uint8Array(1_500_000).fill(7))
   await post(world, key, '/models', { name: 'other' })
   await post(world, key, '/models/other/versions/upload', formOf(new Uint8Array(1_500_000).fill(8)))
   await rollOut('1.0.0')

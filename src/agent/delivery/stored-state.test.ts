@@ -1,12 +1,15 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { boundOrganizations } from '../../../test/organizations.ts'
 import { emptyFolder, notingHook, startFleet, startUnit } from './delivery.fixture.ts'
+
+const openOrganization = boundOrganizations()
 
 const notesIn = async (folder: string) => (await readFile(join(folder, 'notes'), 'utf8')).trimEnd().split('\n')
 
 test('a hook is called for the running version if it was activated without one', async () => {
-  const { world, device, rollOut } = await startFleet('first')
+  const { world, device, rollOut } = await startFleet(await openOrganization(), 'first')
   await rollOut('1.0.0')
   const plain = await startUnit(world, device)
   await plain.pull()
@@ -25,7 +28,7 @@ test('a hook is called for the running version if it was activated without one',
 })
 
 test('a hook that refuses the running version is not called again to restore it', async () => {
-  const { world, device, model, rollOut } = await startFleet('first')
+  const { world, device, model, rollOut } = await startFleet(await openOrganization(), 'first')
   await rollOut('1.0.0')
   const plain = await startUnit(world, device)
   await plain.pull()
@@ -40,7 +43,7 @@ test('a hook that refuses the running version is not called again to restore it'
 })
 
 test('after a move of the folder, its pointer has the new path, and the hook is called with it', async () => {
-  const { world, device, model, rollOut } = await startFleet('first')
+  const { world, device, model, rollOut } = await startFleet(await openOrganization(), 'first')
   await rollOut('1.0.0')
   const notes = await emptyFolder()
   const hook = notingHook(notes, '')
@@ -59,7 +62,7 @@ test('after a move of the folder, its pointer has the new path, and the hook is 
 })
 
 test('if the pointer cannot be written after the hook accepted a version, the previous version is restored', async () => {
-  const { world, device, model, rollOut } = await startFleet('first', 'second')
+  const { world, device, model, rollOut } = await startFleet(await openOrganization(), 'first', 'second')
   const [folder, notes] = [await emptyFolder(), await emptyFolder()]
   const pointer = join(folder, model, 'current.json')
   // A folder in its place cannot be replaced by a file.
@@ -76,7 +79,7 @@ test('if the pointer cannot be written after the hook accepted a version, the pr
 })
 
 test('a withdrawn version is replaced by nothing if the file of the previous one is gone', async () => {
-  const { world, device, model, rollOut, rollBack } = await startFleet('first', 'second')
+  const { world, device, model, rollOut, rollBack } = await startFleet(await openOrganization(), 'first', 'second')
   const notes = await emptyFolder()
   const unit = await startUnit(world, device, { hook: notingHook(notes, '') })
   const plans: string[] = []
@@ -95,7 +98,7 @@ test('a withdrawn version is replaced by nothing if the file of the previous one
 })
 
 test('a pointer that contains something else is replaced', async () => {
-  const { world, device, model, rollOut } = await startFleet('first')
+  const { world, device, model, rollOut } = await startFleet(await openOrganization(), 'first')
   await rollOut('1.0.0')
   for (const text of [
     '{"current": "x"}',
@@ -118,7 +121,7 @@ test('a pointer that contains something else is replaced', async () => {
 })
 
 test('a device may have many models without a warning of a leak', async () => {
-  const { world, device } = await startFleet()
+  const { world, device } = await startFleet(await openOrganization())
   const warnings: string[] = []
   const onWarning = ({ name }: Error): unknown => warnings.push(name)
   process.on('warning', onWarning)

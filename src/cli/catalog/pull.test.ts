@@ -2,14 +2,16 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
-import { formOf, startWorld } from '../../../test/world.ts'
+import { boundOrganizations } from '../../../test/organizations.ts'
+import { formOf } from '../../../test/world.ts'
 import { sha256Of, someBytes } from '../../inference/sources/loopback-hub.fixture.ts'
 import { startFaultyProxy } from '../faulty-proxy.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
+const openOrganization = boundOrganizations()
+
 const start = async () => {
-  const world = await startWorld()
-  const { key } = await world.register('operator')
+  const { world, key } = await openOrganization()
   await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
   for (const [seed, label] of [
     [1, '1.4.0'],

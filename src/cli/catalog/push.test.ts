@@ -3,7 +3,8 @@ import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
-import { startWorld, type World } from '../../../test/world.ts'
+import { boundOrganizations } from '../../../test/organizations.ts'
+import type { World } from '../../../test/world.ts'
 import { graphBuilder } from '../../convert/onnx/graph-builder.ts'
 import { tensorOf } from '../../convert/onnx/tensors.ts'
 import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
@@ -14,9 +15,10 @@ import { runInProcess } from '../in-process.fixture.ts'
 
 const hashOf = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
 
+const openOrganization = boundOrganizations()
+
 const start = async () => {
-  const world = await startWorld()
-  const { key } = await world.register('operator')
+  const { world, key } = await openOrganization()
   const cwd = await emptyFolder()
   const home = await emptyFolder()
   const env = { SERVICE_HOME: home, SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl }

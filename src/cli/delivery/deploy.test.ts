@@ -1,14 +1,19 @@
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { createModel } from '../../../test/fleet-of-models.ts'
+import { boundOrganizations } from '../../../test/organizations.ts'
 import { bucketOf } from '../../domain/bucket.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { startFleet } from './fleet.fixture.ts'
 
+const openOrganization = boundOrganizations()
+const joinFleet = async (devices: number, versions?: readonly string[]) =>
+  startFleet(devices, versions, await openOrganization())
+
 const uuid = '[0-9a-f-]{36}'
 
 it('deploys to the whole fleet by a rollout, which climbs from its first percentage to 100', async () => {
-  const { svc, world, fleet, get, given, report } = await startFleet(10)
+  const { svc, world, fleet, get, given, report } = await joinFleet(10)
   await svc('deploy', 'm', '--version', '1.0.0', '--yes')
   await report('active', '1.0.0')
   const { stdout, ...rest } = await svc('deploy', 'm', '--rollout', '10', '--step', '30', '--interval', '5', '-y')
@@ -67,7 +72,7 @@ it('with devices, a group, a platform, or another strategy, it creates a deploym
 })
 
 it('refuses a name that is not in the catalog and suggests the closest one, also with --phone and --dry-run', async () => {
-  const { svc, get, world, key } = await startFleet(1)
+  const { svc, get, world, key } = await joinFleet(1)
   await createModel(world, key, 'my-model', ['1.0.0'])
   const advice =
     'List models with svc models, or add one with svc push. To deploy a name that devices resolve themselves: --allow-unknown.\n'
@@ -85,7 +90,7 @@ it('refuses a name that is not in the catalog and suggests the closest one, also
 })
 
 it('--allow-unknown deploys the name unchanged, with a warning', async () => {
-  const { svc } = await startFleet(1)
+  const { svc } = await joinFleet(1)
   const { exitCode, stdout, stderr } = await svc('deploy', 'ollama:tiny', '--allow-unknown', '--yes')
   expect([exitCode, stdout, stderr]).toEqual([
     0,
@@ -99,7 +104,7 @@ it('--allow-unknown deploys the name unchanged, with a warning', async () => {
 })
 
 it('deploys to the whole fleet only after confirmation, at the terminal or with --yes', async () => {
-  const { env, get } = await startFleet(2)
+  const { env, get } = await joinFleet(2)
   const deploy = (input: string | null, ...argv: string[]) => {
     const stdin = Object.assign(Readable.from(input === null ? [] : [`${input}\n`]), { isTTY: input !== null })
     return runInProcess(['deploy', 'm', ...argv], { env, stdin: stdin as unknown as NodeJS.ReadableStream })
@@ -124,7 +129,7 @@ it('deploys to the whole fleet only after confirmation, at the terminal or with 
 })
 
 it('a dry run counts each device once; a rollout also counts inactive devices', async () => {
-  const { svc, world } = await startFleet(3)
+  const { svc, world } = await joinFleet(3)
   await world.advance(600)
   await world.register('new')
   expect((await svc('deploy', 'm', '--dry-run')).stdout).toMatch(/^Targets: +4, of which 1 are active now: new$/m)
@@ -134,7 +139,7 @@ it('a dry run counts each device once; a rollout also counts inactive devices', 
 })
 
 it('a dry run shows targets, steps, and warnings, and changes nothing', async () => {
-  const { svc, get } = await startFleet(4)
+  const { svc, get } = await joinFleet(4)
   const rollout = await svc('deploy', 'm', '-r', '50', '--step', '25', '--dry-run')
   expect(rollout).toEqual({
     exitCode: 0,
@@ -170,7 +175,7 @@ it('a dry run shows targets, steps, and warnings, and changes nothing', async ()
 })
 
 it('invalid arguments are wrong usage, and the error names the option', async () => {
-  const { svc, get } = await startFleet(1)
+  const { svc, get } = await joinFleet(1)
   const cases: readonly (readonly [argv: readonly string[], said: string])[] = [
     [[], "'name'"],
     [['m', '--rollout', '0'], 'from 1 to 100'],
@@ -197,7 +202,7 @@ it('invalid arguments are wrong usage, and the error names the option', async ()
 })
 
 it('reports a model without versions and a fleet without devices', async () => {
-  const { svc } = await startFleet(1, [])
+  const { svc } = await joinFleet(1, [])
   expect(await svc('deploy', 'm', '--yes')).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining('the model has no version yet'),

@@ -1,14 +1,22 @@
 import { emptyFolder } from '../../../test/databases.ts'
 import { createModel } from '../../../test/fleet-of-models.ts'
+import type { Organization } from '../../../test/organizations.ts'
 import { startWorld, type TestDevice } from '../../../test/world.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
-/** Starts a service with a model 'm' in the given versions and some devices; `svc` runs with the first device's key. */
-export const startFleet = async (devices: number, versions: readonly string[] = ['1.0.0', '2.0.0']) => {
-  const world = await startWorld()
+/**
+ * Creates a model 'm' in the given versions and some devices; `svc` runs with the organization's key. Without one, starts a
+ * service, and `svc` runs with the first device's key.
+ */
+export const startFleet = async (
+  devices: number,
+  versions: readonly string[] = ['1.0.0', '2.0.0'],
+  organization?: Organization,
+) => {
+  const world = organization?.world ?? (await startWorld())
   const fleet: TestDevice[] = []
   for (let n = 0; n < devices; n++) fleet.push(await world.register(`d${n}`))
-  const { key } = fleet[0] ?? (await world.register('operator'))
+  const { key } = organization ?? fleet[0] ?? (await world.register('operator'))
   const modelId = await createModel(world, key, 'm', versions)
   const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl }
   const svc = (...argv: string[]) => runInProcess(argv, { env, now: world.now })

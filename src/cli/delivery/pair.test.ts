@@ -1,12 +1,15 @@
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
+import { boundOrganizations } from '../../../test/organizations.ts'
 import { lockFolders, openAgentState } from '../../agent/agent-state.ts'
 import { startFaultyProxy } from '../faulty-proxy.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { startFleet } from './fleet.fixture.ts'
 
+const openOrganization = boundOrganizations()
+
 const start = async (versions?: readonly string[]) => {
-  const fleet = await startFleet(0, versions)
+  const fleet = await startFleet(0, versions, await openOrganization())
   const { env, world } = fleet
   let reported: (code: string) => void = () => undefined
   /** Starts `svc deploy --phone`, which runs until the delivery ends; its code is available earlier. */

@@ -2,12 +2,17 @@ import { Readable } from 'node:stream'
 import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
+import { boundOrganizations } from '../../../test/organizations.ts'
 import { startWithApprovals } from '../../control/access/sign-in/two-admins.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { startFleet } from './fleet.fixture.ts'
 
+const openOrganization = boundOrganizations()
+const joinFleet = async (devices: number, versions?: readonly string[]) =>
+  startFleet(devices, versions, await openOrganization())
+
 it('rolls back the newest rollout or deployment, one at a time, until none are left', async () => {
-  const { svc, world, given, report } = await startFleet(2)
+  const { svc, world, given, report } = await joinFleet(2)
   await svc('deploy', 'm', '-v', '1.0.0', '--yes')
   await report('active', '1.0.0')
   await world.advance(60)
@@ -36,7 +41,7 @@ it('rolls back the newest rollout or deployment, one at a time, until none are l
 })
 
 it('--to-version gives the version to the whole fleet and rolls back all open plans', async () => {
-  const { svc, world, given } = await startFleet(3, ['1.0.0', '2.0.0', '3.0.0'])
+  const { svc, world, given } = await joinFleet(3, ['1.0.0', '2.0.0', '3.0.0'])
   await svc('deploy', 'm', '-v', '2.0.0', '-r', '50', '--yes')
   await world.advance(10)
   await svc('deploy', 'm', '-v', '3.0.0', '--devices', 'd1')
@@ -51,7 +56,7 @@ it('--to-version gives the version to the whole fleet and rolls back all open pl
 })
 
 it('--to-version pauses the experiments on the model, which would take precedence', async () => {
-  const { svc, given, get, world } = await startFleet(4, ['1.0.0', '2.0.0', '3.0.0'])
+  const { svc, given, get, world } = await joinFleet(4, ['1.0.0', '2.0.0', '3.0.0'])
   await svc('experiments', 'create', 'a b', '--variant', 'a=m@2.0.0:0.5', '--variant', 'b=m@3.0.0:0.5')
   await svc('experiments', 'start', 'a b')
   const deployed = await svc('deploy', 'm', '-v', '2.0.0', '--yes')
@@ -157,7 +162,7 @@ it('--to-version finds an unfinished deployment that is older than a thousand ot
 })
 
 it('reports an unknown model or version and changes nothing', async () => {
-  const { svc, given } = await startFleet(1)
+  const { svc, given } = await joinFleet(1)
   await svc('deploy', 'm', '-v', '1.0.0', '--yes')
   expect([
     await svc('rollback', 'nothing'),
@@ -174,7 +179,7 @@ it('reports an unknown model or version and changes nothing', async () => {
 })
 
 it('asks for confirmation only at a terminal, unless --yes is given', async () => {
-  const { svc, env, given } = await startFleet(1, ['1.0.0', '2.0.0'])
+  const { svc, env, given } = await joinFleet(1, ['1.0.0', '2.0.0'])
   const rollback = (input: string, ...argv: string[]) => {
     const stdin = Object.assign(Readable.from([`${input}\n`]), { isTTY: true }) as unknown as NodeJS.ReadableStream
     return runInProcess(['rollback', 'm', ...argv], { env, stdin })

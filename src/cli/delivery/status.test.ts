@@ -1,7 +1,12 @@
 import { expect, it } from 'vitest'
+import { boundOrganizations } from '../../../test/organizations.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { Interrupted } from '../io.ts'
 import { startFleet } from './fleet.fixture.ts'
+
+const openOrganization = boundOrganizations()
+const joinFleet = async (devices: number, versions?: readonly string[]) =>
+  startFleet(devices, versions, await openOrganization())
 
 const rows = (text: string) => text.split('\n').map((line) => line.split(/ {2,}/))
 
@@ -106,7 +111,7 @@ it('watching ends when the last device reports the version as active, without wa
 })
 
 it('watching exits with 1 when the rollout is deleted, and its devices get their previous version', async () => {
-  const { svc, env, world } = await startFleet(1)
+  const { svc, env, world } = await joinFleet(1)
   await svc('deploy', 'm', '--yes')
   const { key } = await world.register('operator')
   const { plans, model_id } = JSON.parse((await svc('status', 'm', '--json')).stdout)
@@ -124,7 +129,7 @@ it('watching exits with 1 when the rollout is deleted, and its devices get their
 })
 
 it('an interrupted watch says what continues, and how to watch it again', async () => {
-  const { svc, env, world } = await startFleet(1)
+  const { svc, env, world } = await joinFleet(1)
   await svc('deploy', 'm', '--yes')
   const stop = new AbortController()
   const { exitCode, stderr } = await runInProcess(['status', 'm', '--watch'], {
@@ -139,7 +144,7 @@ it('an interrupted watch says what continues, and how to watch it again', async 
 })
 
 it('shows many plans at once without a warning of a leak', async () => {
-  const { env, world, key } = await startFleet(1)
+  const { env, world, key } = await joinFleet(1)
   for (let n = 0; n < 12; n++) {
     const body = { version: '1.0.0', rollout_percentage: 5 }
     expect(await world.request('POST', '/api/v1/models/m/rollouts', { key, body })).toMatchObject({ status: 201 })
@@ -155,7 +160,7 @@ it('shows many plans at once without a warning of a leak', async () => {
 })
 
 it('reports an unknown model', async () => {
-  const { svc } = await startFleet(1)
+  const { svc } = await joinFleet(1)
   expect(await svc('status', 'nothing')).toEqual({
     exitCode: 1,
     stdout: '',

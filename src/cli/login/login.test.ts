@@ -9,10 +9,13 @@ import { PassThrough } from 'node:stream'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { builtFile } from '../../../test/e2e/built-program.ts'
-import { startWorld, type World } from '../../../test/world.ts'
+import { organizations, type World } from '../../../test/world.ts'
 import { composeKey } from '../../domain/api-key.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { Interrupted } from '../io.ts'
+
+const openService = organizations()
+const guardedService = organizations({ config: { enrollment: 'token' } })
 
 const credentialsIn = async (home: string) => JSON.parse(await readFile(join(home, 'credentials.json'), 'utf8'))
 const exists = (path: string): Promise<boolean> =>
@@ -49,7 +52,7 @@ const approve = async (world: World, page: URL, key?: string): Promise<URL> => {
 }
 
 it('signs in through the browser and stores a working key', async () => {
-  const world = await startWorld()
+  const world = openService()
   const home = join(await emptyFolder(), 'svc')
   const { ran, page } = await startLogin(world, { home })
   expect({ origin: page.origin, path: page.pathname, names: [...page.searchParams.keys()] }).toEqual({
@@ -85,7 +88,7 @@ it('signs in through the browser and stores a working key', async () => {
 })
 
 it('stores the organization of the person who approved', async () => {
-  const world = await startWorld({ config: { enrollment: 'token' } })
+  const world = guardedService()
   const home = await emptyFolder()
   const admin = world.service.firstAdminKey!
   const { body } = await world.request('POST', '/api/v1/keys', { key: admin, body: { name: 'a', org_id: 'acme' } })
@@ -96,7 +99,7 @@ it('stores the organization of the person who approved', async () => {
 })
 
 it('refuses the state of another login and stores nothing', async () => {
-  const world = await startWorld()
+  const world = openService()
   const home = await emptyFolder()
   const { ran, page } = await startLogin(world, { home })
   const target = await approve(world, page)
@@ -118,7 +121,7 @@ it('refuses the state of another login and stores nothing', async () => {
 })
 
 it('serves only its callback, and fails if the code is invalid or missing', async () => {
-  const world = await startWorld()
+  const world = openService()
   const home = await emptyFolder()
   const first = await startLogin(world, { home })
   const callback = new URL(first.page.searchParams.get('redirect_uri')!)
@@ -143,7 +146,7 @@ it('serves only its callback, and fails if the code is invalid or missing', asyn
 })
 
 it("opens the dashboard's login page if there is one", async () => {
-  const world = await startWorld()
+  const world = openService()
   const stop = new AbortController()
   const env = { SERVICE_DASHBOARD_URL: 'https://dashboard.example.org/' }
   const { ran, page } = await startLogin(world, { home: await emptyFolder(), env, signal: stop.signal })
@@ -153,7 +156,7 @@ it("opens the dashboard's login page if there is one", async () => {
 })
 
 it('as a program, exits with 130 on Ctrl-C', async () => {
-  const world = await startWorld()
+  const world = openService()
   const child = spawn(process.execPath, [await builtFile('cli/main.js'), 'login'], {
     env: { PATH: process.env.PATH, SERVICE_HOME: await emptyFolder(), SERVICE_API_BASE: world.baseUrl },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -171,7 +174,7 @@ it('as a program, exits with 130 on Ctrl-C', async () => {
 })
 
 it('signs in with any key that the service knows, and gets its organization', async () => {
-  const world = await startWorld({ config: { enrollment: 'token' } })
+  const world = guardedService()
   const admin = world.service.firstAdminKey!
   const make = async (fields: object): Promise<string> =>
     (
@@ -224,7 +227,7 @@ it('Ctrl-C at the key prompt interrupts', async () => {
 })
 
 it('refuses a mistyped key without a request, and a key that the service does not know', async () => {
-  const world = await startWorld()
+  const world = openService()
   const home = await emptyFolder()
   const key = composeKey((count) => new Uint8Array(count).fill(7))
   const login = (given: string, apiBase: string) =>
@@ -253,7 +256,7 @@ it('refuses a mistyped key without a request, and a key that the service does no
 })
 
 it('without a browser shows a code and its address, and waits for approval', async () => {
-  const world = await startWorld({ config: { enrollment: 'token' } })
+  const world = guardedService()
   const admin = world.service.firstAdminKey!
   const home = await emptyFolder()
   const child = spawn(process.execPath, [await builtFile('cli/main.js'), 'login', '--no-browser'], {
@@ -279,7 +282,7 @@ it('without a browser shows a code and its address, and waits for approval', asy
 })
 
 it('without a browser, explains that a lost response may have contained the key', async () => {
-  const world = await startWorld({ config: { enrollment: 'token' } })
+  const world = guardedService()
   const admin = world.service.firstAdminKey!
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []

@@ -2,11 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
-import { startWorld } from '../../../test/world.ts'
+import { organizations, startWorld, type World } from '../../../test/world.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
-const start = async () => {
-  const world = await startWorld({ config: { enrollment: 'token' } })
+const TOKEN = { config: { enrollment: 'token' } } as const
+const openShared = organizations(TOKEN)
+
+const start = async (world: World) => {
   const env = {
     SERVICE_HOME: await emptyFolder(),
     SERVICE_API_KEY: world.service.firstAdminKey!,
@@ -16,7 +18,7 @@ const start = async () => {
 }
 
 it('creates a key with scopes and an expiry, which works until it is revoked', async () => {
-  const { world, svc } = await start()
+  const { world, svc } = await start(openShared())
   const argv = ['keys', 'create', 'ci', '--scope', 'models:read', '--scope', 'devices:read', '--expires', '30d']
   const made = await svc(...argv)
   const key = /^Key: +(sk_live_\w{32})$/m.exec(made.stdout)![1]!
@@ -39,7 +41,7 @@ it('creates a key with scopes and an expiry, which works until it is revoked', a
 })
 
 it('lists keys, newest first, without their secrets', async () => {
-  const { world, svc } = await start()
+  const { world, svc } = await start(await startWorld(TOKEN))
   const create = async (...argv: string[]): Promise<{ id: string; prefix: string }> =>
     JSON.parse((await svc('keys', 'create', ...argv, '--json')).stdout)
   await world.advance(60)
@@ -91,7 +93,7 @@ it('lists keys, newest first, without their secrets', async () => {
 })
 
 it('binds keys to the organization from init, or to a given one', async () => {
-  const { svc } = await start()
+  const { svc } = await start(openShared())
   await svc('init', 'Acme')
   const orgOf = async (...argv: string[]) =>
     JSON.parse((await svc('keys', 'create', 'k', ...argv, '--json')).stdout).org_id
@@ -99,7 +101,7 @@ it('binds keys to the organization from init, or to a given one', async () => {
 })
 
 it('explains a missing scope, an invalid key, and an unknown id', async () => {
-  const { env, svc } = await start()
+  const { env, svc } = await start(openShared())
   const narrow = JSON.parse((await svc('keys', 'create', 'n', '--scope', 'models:read', '--json')).stdout).api_key
   const as = (key: string, ...argv: string[]) => runInProcess(argv, { env: { ...env, SERVICE_API_KEY: key } })
   expect([
@@ -129,7 +131,7 @@ it('explains a missing scope, an invalid key, and an unknown id', async () => {
 })
 
 it('suggests another key only if a scope is missing and the message does not already say so', async () => {
-  const { env, svc } = await start()
+  const { env, svc } = await start(openShared())
   const keyOf = async (...argv: string[]) =>
     JSON.parse((await svc('keys', 'create', 'k', ...argv, '--json')).stdout).api_key
   const register = async (key: string, ...argv: string[]) =>
@@ -149,7 +151,7 @@ it('help states the default lifetime of a key', async () => {
 })
 
 it('warns when the revoked key is the one in use', async () => {
-  const { world, svc } = await start()
+  const { world, svc } = await start(await startWorld(TOKEN))
   const { keys } = JSON.parse((await svc('keys', 'list', '--json')).stdout)
   expect(await svc('keys', 'revoke', keys[0].id)).toEqual({
     exitCode: 0,
@@ -160,7 +162,7 @@ it('warns when the revoked key is the one in use', async () => {
 })
 
 it('rotates a key: the new one works at once, the old one until the overlap ends', async () => {
-  const { world, svc } = await start()
+  const { world, svc } = await start(await startWorld(TOKEN))
   const old = JSON.parse((await svc('keys', 'create', 'ci', '--scope', 'models:read', '--json')).stdout)
   const { exitCode, stdout, stderr } = await svc('keys', 'rotate', old.id, '--overlap', '2h')
   const key = /^Key: +(sk_live_\w{32})$/m.exec(stdout)![1]!
@@ -187,7 +189,7 @@ it('rotates a key: the new one works at once, the old one until the overlap ends
 })
 
 it('rotating the key that svc is signed in with stores the new one, or says where the old one is', async () => {
-  const { world, env, svc } = await start()
+  const { world, env, svc } = await start(await startWorld(TOKEN))
   const { SERVICE_API_KEY: first, ...stored } = env
   const signedIn = (...argv: string[]) => runInProcess(argv, { env: stored, now: world.now })
   expect((await signedIn('login', '--api-key', first)).exitCode).toBe(0)

@@ -2,7 +2,8 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
-import { formOf, startWorld, type TestDevice, type World } from '../../../test/world.ts'
+import { boundOrganizations } from '../../../test/organizations.ts'
+import { formOf, type TestDevice, type World } from '../../../test/world.ts'
 import { connect } from '../connection.ts'
 import { startFaultyProxy } from '../faulty-proxy.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
@@ -11,10 +12,11 @@ import { type JobDetail, placesOf, resultOf } from './job.ts'
 
 const update = (value: number) => new Uint8Array(Float32Array.of(value, 1, 2).buffer)
 
+const openOrganization = boundOrganizations()
+
 const opened = async () => {
-  const world = await startWorld()
+  const { world, key } = await openOrganization()
   const devices = [await world.register('a'), await world.register('b')]
-  const { key } = devices[0]!
   const created = await world.request('POST', '/api/v1/models', { key, body: { name: 'm', framework: 'pytorch' } })
   const { id } = created.body as { id: string }
   await world.request('POST', `/api/v1/models/${id}/versions/upload`, {
@@ -134,10 +136,10 @@ it('cancels a round, and says that its job continues', async () => {
 })
 
 it('follows a job to its end, with a line for each round, and pulls the result by name', async () => {
-  const { world, devices, svc } = await opened()
+  const { world, devices, key, svc } = await opened()
   const following = svc('train', 'start', 'm', '--rounds', '2', '--follow')
   await vi.waitFor(async () => {
-    const { body } = await world.request('GET', '/api/v1/training/jobs', { key: devices[0]!.key })
+    const { body } = await world.request('GET', '/api/v1/training/jobs', { key })
     expect((body as { total: number }).total).toBe(1)
   }, 20_000)
   await deliver(world, devices, { local_loss: 0.5 })

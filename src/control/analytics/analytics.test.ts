@@ -1,14 +1,20 @@
 import { sql } from 'kysely'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { startWorld, type World } from '../../../test/world.ts'
 import { missing, openFederation, refused, uuid } from '../federations/federation.fixture.ts'
 import { near, openClinic, PLANTS, SLEEP, SPRAYS } from './clinic.fixture.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+
 // The expected values were computed by R and SciPy from R's datasets.
 describe('statistics over reported data', () => {
   it('describe groups of devices', async () => {
-    const { id, groupOf, ask } = await openClinic()
+    const { id, groupOf, ask } = await openClinic(world)
     const two = await groupOf('two', 'sleep', SLEEP[1])
     const one = await groupOf('one', 'sleep', SLEEP[0])
     const second = {
@@ -41,7 +47,7 @@ describe('statistics over reported data', () => {
   })
 
   it('compare two groups by Welch’s t-test', async () => {
-    const { id, groupOf, ask } = await openClinic()
+    const { id, groupOf, ask } = await openClinic(world)
     const [a, b] = [await groupOf('a', 'sleep', SLEEP[0]), await groupOf('b', 'sleep', SLEEP[1])]
     expect(await ask('t-test', { variable: 'sleep', group_a: a, group_b: 'b' })).toEqual({
       status: 200,
@@ -71,7 +77,7 @@ describe('statistics over reported data', () => {
   })
 
   it('compare several groups by analysis of variance and in pairs', async () => {
-    const { groupOf, ask } = await openClinic()
+    const { groupOf, ask } = await openClinic(world)
     const ids: string[] = []
     for (const [name, values] of Object.entries(PLANTS)) ids.push(await groupOf(name, 'weight', values))
     const [ctrl, trt1, trt2] = ids as [string, string, string]
@@ -103,7 +109,7 @@ describe('statistics over reported data', () => {
   })
 
   it('keep the digits of tiny p-values', async () => {
-    const { groupOf, ask } = await openClinic()
+    const { groupOf, ask } = await openClinic(world)
     for (const [name, values] of Object.entries(SPRAYS)) await groupOf(name, 'insects', values)
     expect((await ask('anova', { variable: 'insects' })).body).toMatchObject({
       f_statistic: near(34.702282055491715),
@@ -121,7 +127,7 @@ describe('statistics over reported data', () => {
   })
 
   it('keep small differences between large values', async () => {
-    const { groupOf, ask } = await openClinic()
+    const { groupOf, ask } = await openClinic(world)
     // The pattern of NIST's SmLs07, with steps that a double represents exactly: F depends only on the steps.
     const steps = Array.from({ length: 5 }, (_, group) => Array.from({ length: 8 }, (_, n) => (n % 3) + (group % 2)))
     for (const [at, values] of steps.entries()) {
@@ -142,11 +148,11 @@ describe('statistics over reported data', () => {
   })
 
   it('test whether two variables are independent', async () => {
-    const { id, add, ask } = await openClinic()
+    const { acme, beta, id, add, ask } = await openClinic(world)
     const table = { gpu: [20, 5], none: [10, 15] } as const
     for (const [accelerator, counts] of Object.entries(table)) {
       for (const [at, platform] of (['android', 'ios'] as const).entries()) {
-        const orgs = Array.from({ length: counts[at]! }, (_, n) => (n % 2 === 0 ? 'acme' : 'beta'))
+        const orgs = Array.from({ length: counts[at]! }, (_, n) => (n % 2 === 0 ? acme : beta))
         await Promise.all(orgs.map((org_id) => add({ org_id, platform, capabilities: { accelerator } })))
       }
     }
@@ -186,18 +192,18 @@ describe('statistics over reported data', () => {
   })
 
   it('group devices by the member that they belong to', async () => {
-    const { add, ask } = await openClinic()
+    const { acme, beta, add, ask } = await openClinic(world)
     for (const [at, values] of SLEEP.entries()) {
-      await Promise.all(values.map((sleep) => add({ org_id: ['acme', 'beta'][at] }, { sleep })))
+      await Promise.all(values.map((sleep) => add({ org_id: [acme, beta][at] }, { sleep })))
     }
     for (let n = 0; n < 6; n++) await add({ org_id: 'stranger' }, { sleep: 1000 })
     for (let n = 0; n < 6; n++) await add({}, { sleep: 1000 })
     const described = await ask('descriptive', { variable: 'sleep', group_by: 'federation_member' })
     expect(described.body.groups).toEqual([
-      expect.objectContaining({ group_id: 'acme', count: 10, mean: near(0.75) }),
-      expect.objectContaining({ group_id: 'beta', count: 10, mean: near(2.33) }),
+      expect.objectContaining({ group_id: acme, count: 10, mean: near(0.75) }),
+      expect.objectContaining({ group_id: beta, count: 10, mean: near(2.33) }),
     ])
-    expect((await ask('t-test', { variable: 'sleep', group_a: 'acme', group_b: 'beta' })).body).toMatchObject({
+    expect((await ask('t-test', { variable: 'sleep', group_a: acme, group_b: beta })).body).toMatchObject({
       p_value: near(0.07939414018735821),
     })
     expect(
@@ -209,9 +215,9 @@ describe('statistics over reported data', () => {
   })
 
   it('read capabilities, and prefer metrics to capabilities of the same name', async () => {
-    const { add, ask } = await openClinic()
-    for (let n = 0; n < 5; n++) await add({ org_id: 'acme', capabilities: { memory_gb: 8, level: 1 } }, { level: 2 })
-    for (let n = 0; n < 5; n++) await add({ org_id: 'acme', capabilities: { memory_gb: 16, level: 1 } })
+    const { acme, add, ask } = await openClinic(world)
+    for (let n = 0; n < 5; n++) await add({ org_id: acme, capabilities: { memory_gb: 8, level: 1 } }, { level: 2 })
+    for (let n = 0; n < 5; n++) await add({ org_id: acme, capabilities: { memory_gb: 16, level: 1 } })
     const mean = async (variable: string) =>
       ((await ask('descriptive', { variable, group_by: 'federation_member' })).body.groups as { mean: number }[])[0]
         ?.mean
@@ -223,12 +229,13 @@ describe('statistics over reported data', () => {
   })
 
   it('count only what the filters select', async () => {
-    const { world, add, ask } = await openClinic()
-    for (let n = 0; n < 5; n++) await add({ org_id: 'acme', platform: 'ios' }, { load: 1 })
+    const world = await startWorld()
+    const { acme, add, ask } = await openClinic(world)
+    for (let n = 0; n < 5; n++) await add({ org_id: acme, platform: 'ios' }, { load: 1 })
     await world.advance(3600)
-    for (let n = 0; n < 5; n++) await add({ org_id: 'acme', platform: 'android' }, { load: 3 })
+    for (let n = 0; n < 5; n++) await add({ org_id: acme, platform: 'android' }, { load: 3 })
     const described = async (filters: object) =>
-      (await ask('descriptive', { variable: 'load', group_by: 'federation_member', group_ids: ['acme'], filters })).body
+      (await ask('descriptive', { variable: 'load', group_by: 'federation_member', group_ids: [acme], filters })).body
     const mean = async (filters: object) => ((await described(filters)).groups as { mean: number }[])[0]?.mean
     expect(await mean({})).toBe(2)
     expect(await mean({ platform: 'ios' })).toBe(1)
@@ -251,7 +258,7 @@ describe('statistics over reported data', () => {
   })
 
   it('withhold groups that are too small to hide a device, and continue without them', async () => {
-    const { groupOf, ask } = await openClinic()
+    const { groupOf, ask } = await openClinic(world)
     const big = await groupOf('big', 'x', [1, 2, 3, 4, 5])
     const other = await groupOf('other', 'x', [2, 3, 4, 5, 7])
     const small = await groupOf('small', 'x', [1, 2, 3, 4])
@@ -288,11 +295,11 @@ describe('statistics over reported data', () => {
   })
 
   it('withhold a group that would reveal the few other devices of a larger one', async () => {
-    const { add, group, ask } = await openClinic()
+    const { acme, add, group, ask } = await openClinic(world)
     const ids: string[] = []
-    for (const x of [1, 2, 3, 4, 5, 6, 7, 90]) ids.push(await add({ org_id: 'acme' }, { x }))
-    const all = await group('all', 'acme', ids)
-    const most = await group('most', 'acme', ids.slice(0, 7))
+    for (const x of [1, 2, 3, 4, 5, 6, 7, 90]) ids.push(await add({ org_id: acme }, { x }))
+    const all = await group('all', acme, ids)
+    const most = await group('most', acme, ids.slice(0, 7))
     const withheld = `Group '${most}' is withheld: its figures minus those of other groups could depend on fewer than 5 devices.`
     const described = await ask('descriptive', { variable: 'x' })
     expect(described.body).toMatchObject({ groups: [{ group_id: all, count: 8 }], warnings: [withheld] })
@@ -311,13 +318,13 @@ describe('statistics over reported data', () => {
   })
 
   it('never let the value of one device be computed from overlapping groups', async () => {
-    const { add, group, ask } = await openClinic()
+    const { beta, add, group, ask } = await openClinic(world)
     const ids: string[] = []
-    for (let n = 1; n <= 13; n++) ids.push(await add({ org_id: 'beta' }, n <= 11 ? { x: n, y: n } : { y: n }))
+    for (let n = 1; n <= 13; n++) ids.push(await add({ org_id: beta }, n <= 11 ? { x: n, y: n } : { y: n }))
     const groupOf = (name: string, ...numbers: number[]) =>
       group(
         name,
-        'beta',
+        beta,
         numbers.map((n) => ids[n - 1]!),
       )
     const whole = await groupOf('whole', 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
@@ -352,7 +359,7 @@ describe('statistics over reported data', () => {
   })
 
   it('stay finite at the limits of what devices may report, even for groups that are extremely far apart', async () => {
-    const { world, groupOf, ask } = await openClinic()
+    const { groupOf, ask } = await openClinic(world)
     const near = await groupOf('near', 'x', [1e-38, 2e-38, 1.5e-38, 0, 1e-38, 1e200])
     const far = await groupOf('far', 'x', [3.4e38, 3.4e38, 3.4e38, 3.4e38, 3.4e38])
     const wide = await groupOf('wide', 'x', [-3.4e38, 3.4e38, -3.4e38, 3.4e38, 0])
@@ -378,7 +385,7 @@ describe('statistics over reported data', () => {
   })
 
   it('warn if nothing varies, if values are not numbers, and if groups share devices', async () => {
-    const { add, group, groupOf, ask } = await openClinic()
+    const { acme, add, group, groupOf, ask } = await openClinic(world)
     const [a, b] = [await groupOf('a', 'x', [1, 1, 1, 1, 1, 'warm']), await groupOf('b', 'x', [1, 1, 1, 1, 1])]
     expect((await ask('t-test', { variable: 'x', group_a: a, group_b: b })).body).toMatchObject({
       t_statistic: null,
@@ -388,8 +395,8 @@ describe('statistics over reported data', () => {
       ],
     })
     const ids: string[] = []
-    for (const y of [1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1]) ids.push(await add({ org_id: 'acme' }, { y }))
-    const [low, high] = [await group('low', 'acme', ids.slice(0, 7)), await group('high', 'acme', ids.slice(5))]
+    for (const y of [1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1]) ids.push(await add({ org_id: acme }, { y }))
+    const [low, high] = [await group('low', acme, ids.slice(0, 7)), await group('high', acme, ids.slice(5))]
     const overlapping = await ask('t-test', { variable: 'y', group_a: low, group_b: high })
     expect(overlapping.body).toMatchObject({
       warnings: ['Some devices are in more than one of the groups; the test assumes that groups are independent.'],
@@ -398,10 +405,10 @@ describe('statistics over reported data', () => {
   })
 
   it('refuse invalid groups and variables', async () => {
-    const { groupOf, group, ask } = await openClinic()
+    const { acme, beta, groupOf, group, ask } = await openClinic(world)
     const a = await groupOf('a', 'x', [1, 2, 3, 4, 5])
-    await group('same', 'acme', [])
-    await group('same', 'beta', [])
+    await group('same', acme, [])
+    await group('same', beta, [])
     await group('foreign', 'stranger', [])
     const message = async (kind: string, body: object) => {
       const response = await ask(kind, body)
@@ -428,7 +435,7 @@ describe('statistics over reported data', () => {
 
 describe('analytics queries', () => {
   it('with a large request are listed without it, and retrieved with it', async () => {
-    const { id, send, groupOf, ask } = await openClinic()
+    const { id, send, groupOf, ask } = await openClinic(world)
     const a = await groupOf('a', 'x', [1, 2, 3, 4, 5])
     const request = { variable: 'x', group_ids: [a], remark: 'y'.repeat(10_000) }
     const { query_id } = (await ask('descriptive', request)).body
@@ -441,8 +448,8 @@ describe('analytics queries', () => {
   })
 
   it('with a large result are listed without it, and retrieved with it', async () => {
-    const { id, send, group, ask } = await openClinic()
-    for (let n = 0; n < 30; n++) await group(`group ${n}`, 'acme', [])
+    const { acme, id, send, group, ask } = await openClinic(world)
+    for (let n = 0; n < 30; n++) await group(`group ${n}`, acme, [])
     const { query_id, groups, warnings } = (await ask('descriptive', { variable: 'x'.repeat(200) })).body
     expect(warnings).toHaveLength(30)
     expect(await send('GET', `/federations/${id}/analytics/queries`)).toMatchObject({
@@ -454,7 +461,7 @@ describe('analytics queries', () => {
   })
 
   it('are recorded, including failed ones, listed newest first, and retrieved', async () => {
-    const { id, send, groupOf, ask } = await openClinic()
+    const { id, send, groupOf, ask } = await openClinic(world)
     const a = await groupOf('a', 'x', [1, 2, 3, 4, 5])
     const described = await ask('descriptive', { variable: 'x' })
     expect((await ask('t-test', { variable: 'x', group_a: a, group_b: 'ghost' })).status).toBe(400)

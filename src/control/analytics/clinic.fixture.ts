@@ -1,17 +1,20 @@
 import { expect } from 'vitest'
-import { apiOf, startWorld } from '../../../test/world.ts'
+import { apiOf, type World } from '../../../test/world.ts'
 
-/** Opens a federation of acme and beta with open enrollment and a key that may do everything; returns helpers for its fleet. */
-export const openClinic = async () => {
-  const world = await startWorld()
-  const { key } = await world.register('operator')
+let clinics = 0
+let devices = 0
+
+/** Opens a federation of two new organizations with open enrollment and a key that may do everything; returns helpers for its fleet. */
+export const openClinic = async (world: World) => {
+  const clinic = ++clinics
+  const [acme, beta] = [`acme-${clinic}`, `beta-${clinic}`]
+  const { key } = await world.register(`operator ${clinic}`)
   const send = apiOf(world, key)
-  const made = await send('POST', '/federations', { name: 'clinic', org_id: 'acme' })
+  const made = await send('POST', '/federations', { name: 'clinic', org_id: acme })
   const id = made.body.id as string
-  await send('POST', `/federations/${id}/join`, { org_id: 'beta' })
+  await send('POST', `/federations/${id}/join`, { org_id: beta })
 
-  let devices = 0
-  /** Registers a device that reports these metrics; returns its device_id. */
+  /** Registers a device that reports these metrics; returns its device_id, which no other organization uses. */
   const add = async (fields: object, metrics?: object): Promise<string> => {
     const deviceId = `d${++devices}`
     await world.register(deviceId, fields)
@@ -27,13 +30,13 @@ export const openClinic = async () => {
     if (deviceIds.length > 0) await send('POST', `/device-groups/${groupId}/devices`, { device_ids: deviceIds })
     return groupId
   }
-  /** Creates a device group of acme's with one device for each value. */
+  /** Creates a device group of the first organization with one device for each value. */
   const groupOf = async (name: string, metric: string, values: readonly unknown[], fields: object = {}) => {
-    const ids = await Promise.all(values.map((value) => add({ org_id: 'acme', ...fields }, { [metric]: value })))
-    return group(name, 'acme', ids)
+    const ids = await Promise.all(values.map((value) => add({ org_id: acme, ...fields }, { [metric]: value })))
+    return group(name, acme, ids)
   }
   const ask = (kind: string, body: object) => send('POST', `/federations/${id}/analytics/${kind}`, body)
-  return { world, key, send, id, add, group, groupOf, ask }
+  return { key, send, id, acme, beta, add, group, groupOf, ask }
 }
 
 /** Matches a number within a relative error of 1e-9, for comparisons of whole bodies. */

@@ -1,16 +1,22 @@
 import { sql } from 'kysely'
-import { expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
+import { startWorld, type World } from '../../../test/world.ts'
 import { near, openClinic } from './clinic.fixture.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
 
 /** Tests a fleet with this many devices for each cell of a table, which report their row and column. */
 const openSurvey = async (table: readonly (readonly number[])[], variable = 'federation_member') => {
-  const { add, ask, world } = await openClinic()
+  const { acme, beta, add, ask } = await openClinic(world)
   const { sql: db } = world.database!
   for (const [row, counts] of table.entries()) {
     for (const [column, count] of counts.entries()) {
       if (count === 0) continue
       // Registers the first device of a cell; the others are copies with other names.
-      const first = await add({ org_id: ['acme', 'beta'][row], capabilities: { party: column } })
+      const first = await add({ org_id: [acme, beta][row], capabilities: { party: column } })
       await sql`insert into devices (id, device_id, org_id, platform, capabilities, status, metrics, last_heartbeat,
           created_at, updated_at)
         select gen_random_uuid(), device_id || '-' || n, org_id, platform, capabilities, status, metrics, last_heartbeat,

@@ -1,11 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
-import { startWorld, type World } from '../../../../test/world.ts'
+import { organizations, startWorld, type World } from '../../../../test/world.ts'
 
 interface Registered {
   readonly id: string
   readonly api_key: string
+}
+
+const openShared = organizations({ config: { enrollment: 'token' } })
+
+const shared = (): { world: World; admin: string } => {
+  const world = openShared()
+  return { world, admin: world.service.firstAdminKey ?? '' }
 }
 
 const guarded = async (config = {}): Promise<{ world: World; admin: string }> => {
@@ -125,7 +132,7 @@ describe('data without an organization', () => {
 
 describe('a key created by another key', () => {
   it('does not outlive its creator, and the response warns about a shortened lifetime', async () => {
-    const { world, admin } = await guarded()
+    const { world, admin } = shared()
     const maker = await make(world, admin, { scopes: ['admin', 'models:read'], expires_in_days: 1 })
     const responses = []
     for (const expires_in_days of [undefined, 30, 1]) {
@@ -147,7 +154,7 @@ describe('a key created by another key', () => {
 
 describe('a key from a login', () => {
   it('expires with the key that approved it', async () => {
-    const { world, admin } = await guarded()
+    const { world, admin } = shared()
     const maker = await make(world, admin, { scopes: ['models:read'], expires_in_days: 1 })
     const child = await login(world, maker.api_key)
     expect(await self(world, child)).toMatchObject({ expires_at: maker.expires_at, approved_by: maker.id })
@@ -156,7 +163,7 @@ describe('a key from a login', () => {
   })
 
   it('is revoked with the key that approved it, along with the keys that it approved itself', async () => {
-    const { world, admin } = await guarded()
+    const { world, admin } = shared()
     const maker = await make(world, admin, { scopes: ['models:read'] })
     const other = await make(world, admin, { scopes: ['models:read'] })
     const child = await login(world, maker.api_key)
@@ -213,7 +220,7 @@ describe('keys of devices', () => {
 
 describe('metrics and documentation', () => {
   it('need a key under token enrollment', async () => {
-    const { world, admin } = await guarded()
+    const { world, admin } = shared()
     const scraper = await make(world, admin, { scopes: ['metrics:read'] })
     const reader = await make(world, admin, { scopes: ['models:read'] })
     const statuses = async (path: string) => {

@@ -5,15 +5,18 @@ import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { emptyFolder, freshPostgresUrl, hasPostgres } from '../../../../test/databases.ts'
 import { type RunningService, runService } from '../../../../test/e2e/service-process.ts'
-import { startWorld, type World } from '../../../../test/world.ts'
+import { organizations, startWorld, type World } from '../../../../test/world.ts'
 import { readConfig } from '../../../config.ts'
 import { composeKey } from '../../../domain/api-key.ts'
 import { createControlPlane } from '../../app.ts'
 
-const guarded = async (): Promise<{ world: World; admin: string }> => {
-  const world = await startWorld({ config: { enrollment: 'token' } })
-  return { world, admin: world.service.firstAdminKey ?? '' }
-}
+const TOKEN = { config: { enrollment: 'token' } } as const
+const openGuarded = organizations(TOKEN)
+
+const guarded = (world = openGuarded()): { world: World; admin: string } => ({
+  world,
+  admin: world.service.firstAdminKey ?? '',
+})
 
 const make = async (world: World, key: string, body: object): Promise<{ id: string; api_key: string }> => {
   const response = await world.request('POST', '/api/v1/keys', { key, body })
@@ -23,7 +26,7 @@ const make = async (world: World, key: string, body: object): Promise<{ id: stri
 
 describe('keys', () => {
   it('are shown once, listed without their secrets, and stop working when revoked', async () => {
-    const { world, admin } = await guarded()
+    const { world, admin } = guarded(await startWorld(TOKEN))
     const made = await make(world, admin, { name: 'ci', scopes: ['models:read'], expires_in_days: 30 })
     expect(made).toEqual({
       id: expect.any(String),
@@ -59,7 +62,7 @@ describe('keys', () => {
   })
 
   it('are not created with more access than was meant, because of another name for a limit', async () => {
-    const { world, admin } = await guarded()
+    const { world, admin } = guarded()
     for (const [other, meant] of [
       ['expires_at', 'expires_in_days'],
       ['expires', 'expires_in_days'],
@@ -77,7 +80,7 @@ describe('keys', () => {
   })
 
   it('of an organization that does not exist are created with a warning, in case its name is mistyped', async () => {
-    const { world, admin } = await guarded()
+    const { world, admin } = guarded()
     const warned = async (path: string, body: object) =>
       (await world.request('POST', `/api/v1${path}`, { key: admin, body })).headers.get('x-service-warning')
     const unknown = "There is no organization 'acmme' yet: check the name, or create it with svc init."
@@ -88,14 +91,14 @@ describe('keys', () => {
   })
 
   it('can describe themselves', async () => {
-    const { world, admin } = await guarded()
+    const { world, admin } = guarded()
     const made = await make(world, admin, { name: 'ci', scopes: ['models:read'], org_id: 'acme' })
     const own = await world.request('GET', '/api/v1/keys/self', { key: made.api_key })
     expect(own).toMatchObject({ status: 200, body: { id: made.id, scopes: ['models:read'], org_id: 'acme' } })
   })
 
   it('expire', async () => {
-    const { world, admin } = await guarded()
+    const { world, admin } = guarded()
     const { api_key } = await make(world, admin, { name: 'short', scopes: ['models:read'], expires_in_days: 1 })
     await world.advance(24 * 3600 - 1)
     expect((await world.request('GET', '/api/v1/models', { key: api_key })).status).toBe(200)
@@ -104,7 +107,7 @@ describe('keys', () => {
   })
 
   it('without the scope that a request needs get an error that names it', async () => {
-    const { world, admin } = await guarded()
+    const { world, admin } = guarded()
     const all = ['devices:read', 'devices:write', 'models:read', 'models:write', 'training:read', 'training:write']
     for (const [scope, method, path] of [
       ['devices:read', 'GET', '/api/v1/status'],
@@ -127,7 +130,7 @@ describe('keys', () => {
   })
 
   it('can be created only with scopes that their creator holds, and within its organization', async () => {
-    const { world, admin } = await guarded()
+    const { world, admin } = guarded()
     const acme = await make(world, admin, { name: 'acme', scopes: ['admin', 'models:read'], org_id: 'acme' })
     const more = await world.request('POST', '/api/v1/keys', {
       key: acme.api_key,
@@ -143,7 +146,7 @@ describe('keys', () => {
   })
 
   it('that do not exist or are malformed are rejected with 401', async () => {
-    const world = await startWorld()
+    const world = openGuarded()
     for (const key of ['', 'sk_live_short', `sk_live_${'x'.repeat(32)}`, 'Basic abc'])
       expect([key, (await world.request('GET', '/api/v1/status', { key })).status]).toEqual([key, 401])
   })
@@ -178,8 +181,7 @@ describe('keys', () => {
   })
 
   it('of devices follow the current enrollment mode', async () => {
-    const world = await startWorld({ config: { enrollment: 'token' } })
-    const admin = world.service.firstAdminKey ?? ''
+    const { world, admin } = guarded()
     const registered = await world.request('POST', '/api/v1/devices/register', { key: admin, body: { device_id: 'd' } })
     const { api_key } = registered.body as { api_key: string }
     expect((await world.request('GET', '/api/v1/training/rounds', { key: api_key })).status).toBe(200)

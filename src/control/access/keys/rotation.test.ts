@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { startWorld, type World } from '../../../../test/world.ts'
+import { organizations, startWorld, type World } from '../../../../test/world.ts'
 import { approveLogin, joinWithKey, keyOfPerson } from '../login/logins.fixture.ts'
 import { openBrowser } from '../sign-in/people.fixture.ts'
 
@@ -14,8 +14,10 @@ interface Made {
   readonly scopes: readonly string[]
 }
 
-const start = async () => {
-  const world = await startWorld({ config: { enrollment: 'token' } })
+const TOKEN = { config: { enrollment: 'token' } } as const
+const openShared = organizations(TOKEN)
+
+const start = (world: World) => {
   const admin = world.service.firstAdminKey!
   const make = async (body: object, key = admin): Promise<Made> => {
     const response = await world.request('POST', '/api/v1/keys', { key, body })
@@ -38,7 +40,7 @@ const listed = async (world: World, key: string, query = ''): Promise<Record<str
 }
 
 it('creates a key with the same name, scopes, organization, and lifetime; the old one ends after the overlap', async () => {
-  const { world, admin, make, rotate, works } = await start()
+  const { world, admin, make, rotate, works } = start(await startWorld(TOKEN))
   const old = await make({ name: 'ci', scopes: ['models:read'], org_id: 'acme', expires_in_days: 30 })
   await world.advance(20 * DAY)
   const made = await rotate(admin, old.id)
@@ -68,7 +70,7 @@ it('creates a key with the same name, scopes, organization, and lifetime; the ol
 })
 
 it('grants no more scopes, organizations, or lifetime than before', async () => {
-  const { world, admin, make, rotate, works } = await start()
+  const { world, admin, make, rotate, works } = start(await startWorld(TOKEN))
   const strong = await make({ name: 'strong', scopes: ['models:write'], org_id: 'acme' })
   const narrow = await make({ name: 'narrow', scopes: ['admin'], org_id: 'acme' })
   const brief = await make({ name: 'brief', scopes: ['admin', 'models:write'], org_id: 'acme', expires_in_days: 2 })
@@ -94,7 +96,7 @@ it('grants no more scopes, organizations, or lifetime than before', async () => 
 })
 
 it('the key of a login ends with its approver, rotated or not, and with the overlap of its approver', async () => {
-  const { world, admin, make, rotate, works } = await start()
+  const { world, admin, make, rotate, works } = start(openShared())
   const approver = await make({ name: 'approver', scopes: ['models:read'], org_id: 'acme', expires_in_days: 10 })
   const login = await approveLogin(world, approver.api_key)
   const [key] = (await listed(world, admin)).filter(({ approved_by }) => approved_by === approver.id)
@@ -110,7 +112,7 @@ it('the key of a login ends with its approver, rotated or not, and with the over
 })
 
 it('a person’s key cannot rotate another of theirs that can do more; that key and their session always can', async () => {
-  const { world, admin, rotate, works } = await start()
+  const { world, admin, rotate, works } = start(openShared())
   const { id: bob, key: narrow } = await joinWithKey(world, admin, 'bob@example.org', 'viewer')
   const setRole = async (role: string) =>
     expect((await world.request('PATCH', `/api/v1/team/${bob}`, { key: admin, body: { role } })).status).toBe(200)
@@ -140,7 +142,7 @@ it('a person’s key cannot rotate another of theirs that can do more; that key 
 })
 
 it('a session that a key opened makes no key that outlives that key, however it makes it', async () => {
-  const { world, admin, works } = await start()
+  const { world, admin, works } = start(await startWorld(TOKEN))
   const { key } = await joinWithKey(world, admin, 'ada@example.org', 'admin')
   const own = (await world.request('GET', '/api/v1/keys/self', { key })).body as Made
   await world.advance(10 * DAY)
@@ -168,7 +170,7 @@ it('a session that a key opened makes no key that outlives that key, however it 
 })
 
 it('keys belong to services, people, or devices, are listed by kind, and name their creator', async () => {
-  const { world, admin, make, rotate, works } = await start()
+  const { world, admin, make, rotate, works } = start(await startWorld(TOKEN))
   const { id: ada, key: personal } = await joinWithKey(world, admin, 'ada@example.org', 'admin')
   const { key: viewing } = await joinWithKey(world, admin, 'bob@example.org', 'viewer')
   const service = await make({ name: 'ci', scopes: ['models:read'] }, personal)
@@ -208,7 +210,7 @@ it('keys belong to services, people, or devices, are listed by kind, and name th
 })
 
 it('revoking a key names the keys that have replaced it and stay valid', async () => {
-  const { world, admin, make, rotate, works } = await start()
+  const { world, admin, make, rotate, works } = start(openShared())
   const revoke = async (id: string, key = admin) => {
     const { status, headers } = await world.request('DELETE', `/api/v1/keys/${id}`, { key })
     return [status, headers.get('x-service-warning')]
@@ -227,7 +229,7 @@ it('revoking a key names the keys that have replaced it and stay valid', async (
 })
 
 it('the key of a device is replaced by registering another device, or the same one after its erasure', async () => {
-  const { world, admin, make, rotate } = await start()
+  const { world, admin, make, rotate } = start(await startWorld(TOKEN))
   const { api_key: key } = await make({ name: 'fleet', scopes: ['devices:write'], org_id: 'acme' })
   const register = (device_id: string) =>
     world.request('POST', '/api/v1/devices/register', { key, body: { device_id } })

@@ -2,7 +2,8 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { freePort } from '../../../../test/postgres-program.ts'
-import { apiOf, startWorld } from '../../../../test/world.ts'
+import { apiOf, organizations, startWorld, type World } from '../../../../test/world.ts'
+import type { Config } from '../../../config.ts'
 import type { Role } from '../../../domain/roles.ts'
 
 const PASSWORD = 'four unrelated words here'
@@ -17,8 +18,9 @@ interface TestResponse {
   readonly members: readonly { readonly role: string }[]
 }
 
-const start = async (options: Parameters<typeof startWorld>[0] = {}) => {
-  const world = await startWorld({ ...options, config: { enrollment: 'token', ...options?.config } })
+const openShared = organizations({ config: { enrollment: 'token' } })
+
+const start = (world: World) => {
   const admin = world.service.firstAdminKey!
   const call = apiOf<TestResponse>(world, admin)
   const join = async (email: string, role: Role, org_id = 'acme', password = PASSWORD) => {
@@ -28,11 +30,14 @@ const start = async (options: Parameters<typeof startWorld>[0] = {}) => {
   return { world, call, join }
 }
 
+const startAlone = async (config: Partial<Config> = {}) =>
+  start(await startWorld({ config: { enrollment: 'token', ...config } }))
+
 const tokenOf = (link: string): string => /#invitation=([\w-]{43})$/.exec(link)![1]!
 
 describe('the team', () => {
   it('grows by invitations that work once, are replaced, and expire', async () => {
-    const { world, call } = await start()
+    const { world, call } = await startAlone()
     const first = await call('POST', '/team', { email: 'Ada@acme.example', role: 'admin', org_id: 'acme' })
     expect(first).toMatchObject({ status: 201, body: { status: 'invited', mail: 'off', role: 'admin' } })
     const second = await call('POST', '/team', { email: 'ada@ACME.example', role: 'admin', org_id: 'acme' })
@@ -57,7 +62,7 @@ describe('the team', () => {
   })
 
   it('has one invitation to an address, even if many invite it at once', async () => {
-    const { call } = await start()
+    const { call } = await startAlone()
     const invite = () => call('POST', '/team', { email: 'ada@acme.example', org_id: 'acme' })
     const responses = await Promise.all(Array.from({ length: 12 }, invite))
     expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 12 }, () => 201))
@@ -65,7 +70,7 @@ describe('the team', () => {
   })
 
   it('keeps one admin, even if the last two are removed or demoted at once', async () => {
-    const { call, join } = await start()
+    const { call, join } = await startAlone()
     const ada = await join('ada@acme.example', 'admin')
     expect((await call('DELETE', `/team/${ada.id}`)).status).toBe(409)
     expect((await call('PATCH', `/team/${ada.id}`, { role: 'viewer' })).status).toBe(409)
@@ -81,7 +86,7 @@ describe('the team', () => {
 })
 
 it('an invitation creates no account with a short or guessable password, and can still be accepted', async () => {
-  const { call } = await start()
+  const { call } = start(openShared())
   const { token } = (await call('POST', '/team', { email: 'somebody@acme.example', org_id: 'acme' })).body
   const refused: [what: string, wrong: object, message: RegExp][] = [
     ['a password of eleven', { password: 'elevenchars' }, /^password must have 12 to 256 characters; it has 11/],
@@ -99,7 +104,7 @@ it('an invitation creates no account with a short or guessable password, and can
 })
 
 it('queries accept the ids of organizations that version 1.0.0 accepted', async () => {
-  const { call } = await start()
+  const { call } = start(openShared())
   const org_id = 'ac\u200bme\n'
   const query = `?org_id=${encodeURIComponent(org_id)}`
   expect(await call('GET', `/team${query}`)).toEqual({ status: 200, body: { org_id, members: [] } })
@@ -109,7 +114,7 @@ it('queries accept the ids of organizations that version 1.0.0 accepted', async 
 })
 
 it('invalid email addresses are refused', async () => {
-  const { call } = await start()
+  const { call } = start(openShared())
   const long = `${'x'.repeat(250)}@b.cd`
   for (const email of ['nobody', 'a@b,c@d', 'a b@c.de', 'a@b\r\nBcc: x@y.zz', '"x" <a@b.cd>', long]) {
     expect([email, await call('POST', '/team', { email, org_id: 'acme' })]).toMatchObject([
@@ -123,7 +128,7 @@ it('invalid email addresses are refused', async () => {
 })
 
 it('an organization can neither see nor change the team of another', async () => {
-  const { call, join } = await start()
+  const { call, join } = await startAlone()
   const ada = await join('ada@acme.example', 'admin')
   const { api_key: foreign } = (await call('POST', '/keys', { name: 'x', org_id: 'beta', scopes: ['admin'] })).body
   await join('ada@acme.example', 'admin', 'beta', 'quite another password')
@@ -155,18 +160,14 @@ it.skipIf(!hasMailServer)(
   'emails the link (skipped without aiosmtpd), and reports when the mail server cannot be reached',
   async () => {
     const { port, received } = await startMailServer()
-    const { world, call } = await start({
-      config: { smtp: { url: `smtp://127.0.0.1:${port}`, from: 'svc@acme.example' } },
-    })
+    const { world, call } = await startAlone({ smtp: { url: `smtp://127.0.0.1:${port}`, from: 'svc@acme.example' } })
     const invite = () => call('POST', '/team', { email: 'ada@acme.example', org_id: 'acme' })
     await expect.poll(async () => (await invite()).body.mail).toBe('sent')
     const { link } = (await invite()).body
     await expect.poll(received).toContain('To: ada@acme.example')
     await expect.poll(() => received().replaceAll('=\n', '').replaceAll('=3D', '=')).toContain(link)
     expect(link.startsWith(`${world.baseUrl}/#`)).toBe(true)
-    const away = await start({
-      config: { smtp: { url: `smtp://127.0.0.1:${await freePort()}`, from: 'svc@acme.example' } },
-    })
+    const away = await startAlone({ smtp: { url: `smtp://127.0.0.1:${await freePort()}`, from: 'svc@acme.example' } })
     const { body } = await away.call('POST', '/team', { email: 'ada@acme.example', org_id: 'acme' })
     expect(body).toMatchObject({
       mail: expect.stringMatching(/^failed: /),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
-import { startWorld, type TestResponse, type World } from '../../../../test/world.ts'
+import { organizations, startWorld, type TestResponse, type World } from '../../../../test/world.ts'
 
 const DAY = 24 * 60 * 60
 
@@ -20,9 +20,11 @@ const makeKey = async (world: World, fields: object): Promise<{ id: string; api_
   return body as { id: string; api_key: string }
 }
 
-/** Starts token enrollment, and a browser that is signed in with a key of the organization acme. */
-const signedIn = async () => {
-  const world = await startWorld({ config: { enrollment: 'token' } })
+const TOKEN = { config: { enrollment: 'token' } } as const
+const openShared = organizations(TOKEN)
+
+/** Opens a browser that is signed in with a key of the organization acme. */
+const signedIn = async (world = openShared()) => {
   const key = await makeKey(world, { name: 'mine', org_id: 'acme', scopes: ['devices:read', 'models:write', 'admin'] })
   const opened = await browser(world)('POST', '/api/v1/session', { api_key: ` ${key.api_key}\n` })
   return { world, key, opened, cookie: cookieIn(opened), page: browser(world, cookieIn(opened)) }
@@ -90,7 +92,7 @@ describe('a session', () => {
   })
 
   it('lasts seven days after its last use, and thirty days after its beginning', async () => {
-    const { world, page } = await signedIn()
+    const { world, page } = await signedIn(await startWorld(TOKEN))
     const works = async () => (await page('GET', '/api/v1/keys/self')).status === 200
     for (const _ of [1, 2, 3, 4, 5]) {
       await world.advance(6 * DAY - 60)
@@ -99,7 +101,7 @@ describe('a session', () => {
     await world.advance(5 * 60)
     expect(await works()).toBe(false)
 
-    const idle = await signedIn()
+    const idle = await signedIn(await startWorld(TOKEN))
     await idle.world.advance(7 * DAY)
     expect((await idle.page('GET', '/api/v1/keys/self')).status).toBe(401)
     await idle.world.service.runRetention()
@@ -158,7 +160,7 @@ describe('a request that another page sends with the session’s cookie', () => 
       expect([site, (await world.request('GET', '/api/v1/models', { headers })).status]).toEqual([site, 401])
     }
     const own = { cookie, 'sec-fetch-site': 'same-origin', origin: 'https://behind.a.proxy' }
-    expect((await world.request('POST', '/api/v1/models', { headers: own, body: { name: 'm' } })).status).toBe(201)
+    expect((await world.request('POST', '/api/v1/models', { headers: own, body: { name: 'other' } })).status).toBe(201)
   })
 
   it('is accepted without Origin and Sec-Fetch-Site only if it reads', async () => {
@@ -170,7 +172,7 @@ describe('a request that another page sends with the session’s cookie', () => 
 
 describe('sessions', () => {
   it('can be listed and ended only by an admin of their organization', async () => {
-    const { world, key, page } = await signedIn()
+    const { world, key, page } = await signedIn(await startWorld(TOKEN))
     const other = await makeKey(world, { name: 'other', org_id: 'beta', scopes: ['admin'] })
     const listed = (await page('GET', '/api/v1/sessions')).body as { sessions: { id: string }[] }
     expect(listed).toEqual({

@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { expect, it, vi } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
-import { formOf, startWorld, type World } from '../../../../test/world.ts'
+import { boundOrganizations } from '../../../../test/organizations.ts'
+import { formOf, startWorld, type World, type WorldOptions } from '../../../../test/world.ts'
 import { graphBuilder } from '../../../convert/onnx/graph-builder.ts'
 import { readOnnx } from '../../../convert/onnx/read-onnx.ts'
 import { numbersOf, tensorOf } from '../../../convert/onnx/tensors.ts'
@@ -30,9 +31,15 @@ interface Formats {
   readonly versions: readonly { readonly formats: readonly { readonly state: string; readonly format: string }[] }[]
 }
 
-const start = async (options: Parameters<typeof startWorld>[0] = {}) => {
+const openOrganization = boundOrganizations()
+
+const startAlone = async (options?: WorldOptions) => {
   const world = await startWorld(options)
-  const { key } = await world.register('author')
+  return { world, key: (await world.register('author')).key }
+}
+
+const start = async (options?: WorldOptions) => {
+  const { world, key } = options ? await startAlone(options) : await openOrganization()
   const { body } = await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
   const { id } = body as { id: string }
   return { ...inModel(world, key, id), world, key, id }
@@ -199,7 +206,7 @@ it('a conversion that a stop interrupts is made by the next process, and its fil
 })
 
 it('a conversion is taken over after its process was killed and its lease has expired', async () => {
-  const { upload, formatsOf, world, id } = await start()
+  const { upload, formatsOf, world, id } = await start({})
   await upload(architecture(), 'net.onnx')
   await upload(weights(), 'net.npz')
   await sql`insert into conversions (model_id, version, format, state, requested_at, lease_owner, lease_until, attempts)

@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest'
+import { boundOrganizations } from '../../../../test/organizations.ts'
 import { apiOf, formOf, startWorld, type World } from '../../../../test/world.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 
-const setUp = async (options: Parameters<typeof startWorld>[0] = {}) => {
-  const world = await startWorld(options)
-  const { key } = await world.register('author')
+const openOrganization = boundOrganizations()
+
+/** With `isAlone`, in a service of its own. */
+const setUp = async ({ isAlone = false } = {}) => {
+  const organization = isAlone ? null : await openOrganization()
+  const world = organization?.world ?? (await startWorld())
+  const author = await world.register('author')
+  const { key } = organization ?? author
   const ask = apiOf<unknown>(world, key)
   await ask('POST', '/models', { name: 'scorer' })
   for (const label of ['1.0.0', '1.1.0', '1.2.0']) await upload(world, key, 'scorer', label)
@@ -28,7 +34,7 @@ const refusal = (status: number, error: string, message: string) => ({
 
 describe('aliases', () => {
   it('are created, moved, and deleted, with a record of who did it and when', async () => {
-    const { ask, promote, world } = await setUp()
+    const { ask, promote, world } = await setUp({ isAlone: true })
     expect(await ask('GET', '/models/scorer/aliases')).toEqual({ status: 200, body: { aliases: [] } })
     const first = await promote('1.0.0', 'production')
     const mover = { moved_at: at, moved_by: expect.stringMatching(/^[0-9a-f-]{36}$/), moved_by_name: 'author' }
@@ -207,7 +213,7 @@ describe('an alias', () => {
   })
 
   it('belongs to its organization: others neither see nor move it', async () => {
-    const { world, key, promote } = await setUp()
+    const { world, key, promote } = await setUp({ isAlone: true })
     await promote('1', 'production')
     const made = await world.request('POST', '/api/v1/keys', {
       key,

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { formOf, startWorld, type World } from '../../../../test/world.ts'
+import { boundOrganizations } from '../../../../test/organizations.ts'
+import { formOf, startWorld, type World, type WorldOptions } from '../../../../test/world.ts'
 import { AggregationWorkers } from '../../../aggregation/aggregation-workers.ts'
 
 const weights = readFileSync(new URL('../../../../test/fixtures/weights/net_a.pt', import.meta.url))
@@ -9,12 +10,18 @@ const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest(
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
 const at = '2026-01-01T00:00:00.000Z'
 
+const openOrganization = boundOrganizations()
+
+const startAlone = async (options?: WorldOptions) => {
+  const world = await startWorld(options)
+  return { world, key: (await world.register('author')).key }
+}
+
 const withModel = async (
   fields: object = {},
-  options: Parameters<typeof startWorld>[0] = {},
+  options?: WorldOptions,
 ): Promise<{ world: World; key: string; id: string }> => {
-  const world = await startWorld(options)
-  const { key } = await world.register('author')
+  const { world, key } = options ? await startAlone(options) : await openOrganization()
   const { body } = await world.request('POST', '/api/v1/models', { key, body: fields })
   return { world, key, id: (body as { id: string }).id }
 }
@@ -24,8 +31,7 @@ const upload = (world: World, key: string, id: string, bytes: Uint8Array | strin
 
 describe('the catalog', () => {
   it('creates a model that has no weights yet', async () => {
-    const world = await startWorld()
-    const { key } = await world.register('author')
+    const { world, key } = await startAlone()
     const response = await world.request('POST', '/api/v1/models', {
       key,
       body: { name: 'digits', framework: 'sklearn', framework_version: '1.5', description: 'd', is_baseline: true },
@@ -56,8 +62,7 @@ describe('the catalog', () => {
   })
 
   it('lists newest first, even within one instant, filtered and paged, with the right total', async () => {
-    const world = await startWorld()
-    const { key } = await world.register('author')
+    const { world, key } = await openOrganization()
     for (const [n, framework] of ['pytorch', 'xgboost', 'pytorch'].entries()) {
       await world.request('POST', '/api/v1/models', {
         key,
@@ -77,8 +82,7 @@ describe('the catalog', () => {
   })
 
   it('responds with 400 to bad requests, and with 404 for what does not exist', async () => {
-    const world = await startWorld()
-    const { key } = await world.register('author')
+    const { world, key } = await openOrganization()
     const requests: [method: string, path: string, body: object | undefined, status: number][] = [
       ['POST', '/api/v1/models', { framework: 'jax' }, 400],
       ['POST', '/api/v1/models', { description: 'x'.repeat(1001) }, 400],

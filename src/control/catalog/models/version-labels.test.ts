@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { formOf, startWorld } from '../../../../test/world.ts'
+import { boundOrganizations } from '../../../../test/organizations.ts'
+import { formOf } from '../../../../test/world.ts'
 
 interface Uploaded {
   readonly version: number
@@ -8,9 +9,10 @@ interface Uploaded {
   readonly message: string
 }
 
+const openOrganization = boundOrganizations()
+
 const start = async () => {
-  const world = await startWorld()
-  const { key } = await world.register('author')
+  const { world, key } = await openOrganization()
   await world.request('POST', '/api/v1/models', { key, body: { name: 'm' } })
   let content = 0
   const upload = async (label?: string) => {

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { startWorld } from '../../../../test/world.ts'
+import { organizations, startWorld } from '../../../../test/world.ts'
+
+const openOrganization = organizations()
 
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
 const at = '2026-01-01T00:00:00.000Z'
@@ -37,7 +39,7 @@ describe('registering a device', () => {
   })
 
   it('refuses a device_id that exists, even if both requests arrive at once', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const attempts = await Promise.all(
       Array.from({ length: 20 }, () =>
         world.request('POST', '/api/v1/devices/register', { body: { device_id: 'twin' } }),
@@ -52,7 +54,7 @@ describe('registering a device', () => {
   })
 
   it('is refused with invalid fields, naming them', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const refused: [body: object, field: string][] = [
       [{}, 'device_id'],
       [{ device_id: '' }, 'device_id'],
@@ -72,7 +74,7 @@ describe('registering a device', () => {
   })
 
   it('accepts ids of 255 characters and in any script, also in paths', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     for (const deviceId of ['x'.repeat(255), 'gerät 1/2 ?&#%', '设备']) {
       const { key } = await world.register(deviceId)
       const found = await world.request('GET', `/api/v1/devices/${encodeURIComponent(deviceId)}`, { key })
@@ -155,7 +157,7 @@ describe('listing devices', () => {
   })
 
   it('refuses invalid queries, naming the parameter', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const { key } = await world.register('d')
     const refused: [query: string, field: string][] = [
       ['', 'org_id'],

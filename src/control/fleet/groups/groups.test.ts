@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
-import { startWorld, type World } from '../../../../test/world.ts'
+import { boundOrganizations } from '../../../../test/organizations.ts'
+import { startWorld, type World, type WorldOptions } from '../../../../test/world.ts'
 
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
 const at = '2026-01-01T00:00:00.000Z'
@@ -11,15 +12,20 @@ interface GroupBody {
   readonly device_count: number
 }
 
-const setUp = async (options: Parameters<typeof startWorld>[0] = {}) => {
-  const world = await startWorld(options)
-  const { key } = await world.register('operator')
+const openOrganization = boundOrganizations()
+
+/** With `options`, in a service of its own. */
+const setUp = async (options?: WorldOptions) => {
+  const organization = options ? null : await openOrganization()
+  const world = organization?.world ?? (await startWorld(options))
+  const operator = await world.register('operator')
+  const { org, key } = organization ?? { org: 'acme', key: operator.key }
   const ask = async (method: string, path: string, body?: unknown) => {
     const response = await world.request(method, `/api/v1/device-groups${path}`, { key, body })
     return { status: response.status, body: response.body }
   }
   const create = async (name = 'canaries', fields: object = {}): Promise<string> => {
-    const made = await ask('POST', '', { org_id: 'acme', name, ...fields })
+    const made = await ask('POST', '', { org_id: org, name, ...fields })
     expect(made.status).toBe(201)
     return (made.body as GroupBody).id
   }
@@ -28,12 +34,12 @@ const setUp = async (options: Parameters<typeof startWorld>[0] = {}) => {
     return body as { devices: { device_identifier: string; added_by: string | null }[]; total: number }
   }
   const countOf = async (id: string) => ((await ask('GET', `/${id}`)).body as GroupBody).device_count
-  return { world, key, ask, create, membersOf, countOf }
+  return { world, org, key, ask, create, membersOf, countOf }
 }
 
 describe('a device group', () => {
   it('is created, read, listed in the order of creation, changed, and deleted', async () => {
-    const { ask } = await setUp()
+    const { ask } = await setUp({})
     const made = await ask('POST', '', {
       org_id: 'acme',
       name: 'canaries',
@@ -84,7 +90,7 @@ describe('a device group', () => {
   })
 
   it('has a unique name in its organization, which another organization may use too', async () => {
-    const { ask, create } = await setUp()
+    const { ask, create } = await setUp({})
     await create('canaries')
     const other = await create('others')
     const taken = {
@@ -101,26 +107,26 @@ describe('a device group', () => {
   })
 
   it('is refused with invalid fields, naming the field', async () => {
-    const { ask, create } = await setUp()
+    const { org, ask, create } = await setUp()
     const id = await create()
     const tooMany = Array.from({ length: 1001 }, () => 'd')
     const table = [
       ['POST', '', {}, 'org_id'],
-      ['POST', '', { org_id: 'acme' }, 'name'],
+      ['POST', '', { org_id: org }, 'name'],
       ['POST', '', { name: 'x' }, 'org_id'],
       ['POST', '', { org_id: '', name: 'x' }, 'org_id'],
-      ['POST', '', { org_id: 'acme', name: '' }, 'name'],
-      ['POST', '', { org_id: 'acme', name: 'x'.repeat(256) }, 'name'],
-      ['POST', '', { org_id: 'acme', name: nowhere }, 'name'],
-      ['POST', '', { org_id: 'acme', name: 7 }, 'name'],
-      ['POST', '', { org_id: 'acme', name: 'x', description: 'y'.repeat(1001) }, 'description'],
-      ['POST', '', { org_id: 'acme', name: 'x', group_type: '' }, 'group_type'],
-      ['POST', '', { org_id: 'acme', name: 'x', tags: 'lab' }, 'tags'],
-      ['POST', '', { org_id: 'acme', name: 'x', tags: [''] }, 'tags'],
+      ['POST', '', { org_id: org, name: '' }, 'name'],
+      ['POST', '', { org_id: org, name: 'x'.repeat(256) }, 'name'],
+      ['POST', '', { org_id: org, name: nowhere }, 'name'],
+      ['POST', '', { org_id: org, name: 7 }, 'name'],
+      ['POST', '', { org_id: org, name: 'x', description: 'y'.repeat(1001) }, 'description'],
+      ['POST', '', { org_id: org, name: 'x', group_type: '' }, 'group_type'],
+      ['POST', '', { org_id: org, name: 'x', tags: 'lab' }, 'tags'],
+      ['POST', '', { org_id: org, name: 'x', tags: [''] }, 'tags'],
       ['GET', '', undefined, 'org_id'],
-      ['GET', '?org_id=acme&limit=0', undefined, 'limit'],
-      ['GET', '?org_id=acme&limit=1001', undefined, 'limit'],
-      ['GET', '?org_id=acme&offset=-1', undefined, 'offset'],
+      ['GET', `?org_id=${org}&limit=0`, undefined, 'limit'],
+      ['GET', `?org_id=${org}&limit=1001`, undefined, 'limit'],
+      ['GET', `?org_id=${org}&offset=-1`, undefined, 'offset'],
       ['PUT', '/:id', { name: '' }, 'name'],
       ['PUT', '/:id', { name: nowhere }, 'name'],
       ['PUT', '/:id', { tags: [1] }, 'tags'],
@@ -172,7 +178,7 @@ describe('a device group', () => {
 
 describe('the devices of a group', () => {
   it('are added and removed one by one; repeating it changes nothing', async () => {
-    const { ask, create, membersOf, countOf } = await setUp()
+    const { ask, create, membersOf, countOf } = await setUp({})
     const id = await create()
     const one = `/${id}/devices/operator`
     expect(await ask('POST', one)).toEqual({ status: 200, body: { group_id: id, added: ['operator'], skipped: [] } })
@@ -217,11 +223,11 @@ describe('the devices of a group', () => {
   })
 
   it('are added in a batch with their label; members and unknown ids are skipped, each once', async () => {
-    const { world, ask, create, membersOf } = await setUp()
+    const { world, org, ask, create, membersOf } = await setUp()
     const id = await create()
     await world.register('a')
     await world.register('stranger', { org_id: 'umbrella' })
-    await world.register('gerät/1', { org_id: 'acme' })
+    await world.register('gerät/1', { org_id: org })
     expect(
       await ask('POST', `/${id}/devices`, { device_ids: ['gerät/1', 'ghost', 'a', 'a', 'stranger'], added_by: 'ops' }),
     ).toEqual({ status: 200, body: { group_id: id, added: ['gerät/1', 'a'], skipped: ['ghost', 'stranger'] } })

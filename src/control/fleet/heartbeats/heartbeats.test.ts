@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { formOf, startWorld } from '../../../../test/world.ts'
+import { formOf, organizations, startWorld } from '../../../../test/world.ts'
+
+const openOrganization = organizations()
 
 /** A device, and another key that may report about it. */
 const phoneAndOperator = async () => {
@@ -15,7 +17,7 @@ const phoneAndOperator = async () => {
 
 describe('a heartbeat', () => {
   it('is recorded with its metrics and answered with the time', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const { key } = await world.register('phone')
     await world.advance(60)
     const response = await world.request('PUT', '/api/v1/devices/phone/heartbeat', {
@@ -24,17 +26,17 @@ describe('a heartbeat', () => {
     })
     expect(response).toMatchObject({
       status: 200,
-      body: { status: 'active', last_heartbeat: '2026-01-01T00:01:00.000Z', message: 'Heartbeat recorded.' },
+      body: { status: 'active', last_heartbeat: world.now().toISOString(), message: 'Heartbeat recorded.' },
     })
     expect(response.body).not.toHaveProperty('pending_round_id')
     expect((await world.request('GET', '/api/v1/devices/phone', { key })).body).toMatchObject({
-      last_heartbeat: '2026-01-01T00:01:00.000Z',
+      last_heartbeat: world.now().toISOString(),
       metrics: { battery_level: 0.5, note: 'any' },
     })
   })
 
   it("is recorded with a device's own field `training`, which is ignored with a warning", async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const { key } = await world.register('phone')
     const body = { status: 'active', training: true }
     const response = await world.request('PUT', '/api/v1/devices/phone/heartbeat', { key, body })
@@ -45,7 +47,7 @@ describe('a heartbeat', () => {
   })
 
   it('that waits counts once', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const { key } = await world.register('phone')
     const held = await world.request('PUT', '/api/v1/devices/phone/heartbeat?wait_seconds=1', { key })
     expect(held.status).toBe(200)
@@ -54,7 +56,7 @@ describe('a heartbeat', () => {
   })
 
   it('that waits does not make a device active again that has since reported that it is inactive', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const { key } = await world.register('phone')
     const path = '/api/v1/devices/phone/heartbeat'
     // As a proxy holds it whose device has disconnected.
@@ -90,7 +92,7 @@ describe('a heartbeat', () => {
   })
 
   it('that waits is answered in time although the clock is set back', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const { key } = await world.register('phone')
     const held = world.request('PUT', '/api/v1/devices/phone/heartbeat?wait_seconds=2', {
       key,
@@ -146,7 +148,7 @@ describe('a heartbeat', () => {
   })
 
   it('keeps its metrics within the range of numbers, and reports which became null', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const { key } = await world.register('phone', { capabilities: { memory_gb: 1e300, cores: 8 } })
     const send = (metrics: string) =>
       world.request('PUT', '/api/v1/devices/phone/heartbeat', {
@@ -170,7 +172,7 @@ describe('a heartbeat', () => {
   })
 
   it('returns when to send the next one: at once if a running job may select the device', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const { key } = await world.register('phone')
     const beat = async () =>
       (await world.request('PUT', '/api/v1/devices/phone/heartbeat', { key })).body as Record<string, number>
@@ -214,7 +216,7 @@ describe('a heartbeat', () => {
   })
 
   it('needs no body, with or without a JSON content type', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const { key } = await world.register('phone')
     const path = '/api/v1/devices/phone/heartbeat'
     expect((await world.request('PUT', path, { key })).status).toBe(200)
@@ -227,7 +229,7 @@ describe('a heartbeat', () => {
     [{ status: 'asleep' }, 'status'],
     [{ metrics: [1] }, 'metrics'],
   ])('with the body %j is refused, naming %s', async (body, field) => {
-    const world = await startWorld()
+    const world = openOrganization()
     const { key } = await world.register('phone')
     const response = await world.request('PUT', '/api/v1/devices/phone/heartbeat', { key, body })
     expect(response.status).toBe(400)
@@ -237,7 +239,7 @@ describe('a heartbeat', () => {
   })
 
   it('of hundreds of devices at once is answered for each of them by name', async () => {
-    const world = await startWorld()
+    const world = openOrganization()
     const devices = await Promise.all(Array.from({ length: 300 }, (_, n) => world.register(`d${n}`)))
     await world.advance(30)
     const responses = await Promise.all(
@@ -252,7 +254,7 @@ describe('a heartbeat', () => {
       devices.map((_, n) => (n % 3 === 0 ? 'inactive' : 'active')),
     )
     const one = await world.request('GET', '/api/v1/devices/d123', { key: devices[0]!.key })
-    expect(one.body).toMatchObject({ metrics: { n: 123 }, last_heartbeat: '2026-01-01T00:00:30.000Z' })
+    expect(one.body).toMatchObject({ metrics: { n: 123 }, last_heartbeat: world.now().toISOString() })
   })
 
   it('under token enrollment is accepted only for the device that owns the key', async () => {
@@ -274,7 +276,7 @@ describe('a heartbeat', () => {
     ['without a body', undefined],
     ['with a body', { status: 'active' }],
   ])('that waits, %s, is answered as soon as a round awaits the device', async (_, body) => {
-    const world = await startWorld()
+    const world = openOrganization()
     const { key } = await world.register('phone')
     const waiting = world.request('PUT', '/api/v1/devices/phone/heartbeat?wait_seconds=20', {
       key,

@@ -1,4 +1,3 @@
-import { beforeAll } from 'vitest'
 import { AggregationWorkers } from '../src/aggregation/aggregation-workers.ts'
 import { type ApiClient, createClient } from '../src/client/client.ts'
 import { type Config, readConfig } from '../src/config.ts'
@@ -153,22 +152,6 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
       config = { ...config, ...changed }
       ;({ service, baseUrl } = await start())
     },
-  }
-}
-
-/**
- * Starts one service for all tests of a file. Each call of the returned function gives a test a new organization to register
- * its devices in, which sees nothing of the others. The clock goes on from test to test.
- */
-export const organizations = (options?: WorldOptions): (() => World) => {
-  let world: World
-  let count = 0
-  beforeAll(async () => {
-    world = await startWorld(options)
-  })
-  return () => {
-    const org_id = `org-${++count}`
-    return { ...world, register: (deviceId, fields) => world.register(deviceId, { org_id, ...fields }) }
   }
 }
 

@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
-import { organizations, startWorld, type World } from '../../../test/world.ts'
+import { organizations } from '../../../test/organizations.ts'
+import { startWorld, type World } from '../../../test/world.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
 const TOKEN = { config: { enrollment: 'token' } } as const

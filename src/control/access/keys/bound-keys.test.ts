@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
-import { organizations, startWorld, type World } from '../../../../test/world.ts'
+import { organizations } from '../../../../test/organizations.ts'
+import { startWorld, type World } from '../../../../test/world.ts'
 
 interface Registered {
   readonly id: string

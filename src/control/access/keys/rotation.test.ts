@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { organizations, startWorld, type World } from '../../../../test/world.ts'
+import { organizations } from '../../../../test/organizations.ts'
+import { startWorld, type World } from '../../../../test/world.ts'
 import { approveLogin, joinWithKey, keyOfPerson } from '../login/logins.fixture.ts'
 import { openBrowser } from '../sign-in/people.fixture.ts'
 

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { organizations } from '../../../../test/organizations.ts'
 import { freePort } from '../../../../test/postgres-program.ts'
-import { apiOf, organizations, startWorld, type World } from '../../../../test/world.ts'
+import { apiOf, startWorld, type World } from '../../../../test/world.ts'
 import type { Config } from '../../../config.ts'
 import type { Role } from '../../../domain/roles.ts'
 

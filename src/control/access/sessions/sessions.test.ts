@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
-import { organizations, startWorld, type TestResponse, type World } from '../../../../test/world.ts'
+import { organizations } from '../../../../test/organizations.ts'
+import { startWorld, type TestResponse, type World } from '../../../../test/world.ts'
 
 const DAY = 24 * 60 * 60
 

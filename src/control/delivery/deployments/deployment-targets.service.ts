@@ -37,7 +37,7 @@ export const createDeploymentTargets = (
     const fits = ({ platform }: Candidate): boolean => selector.platform === undefined || platform === selector.platform
     if (names.length === 0 && selector.group === undefined) {
       const targets = (await targetsReport.active(database.sql, caller.orgId, since)).filter(fits)
-      const which = selector.platform === undefined ? '' : ` that run ${selector.platform}`
+      const which = selector.platform === undefined ? '' : ` on ${selector.platform}`
       return {
         targets,
         warnings: [`${WHOLE_FLEET_WARNING}: all ${plural(targets.length, 'active device')}${which}.`],

@@ -1,18 +1,20 @@
 import { describe, expect, it } from 'vitest'
 import { createModel } from '../../../../test/fleet-of-models.ts'
-import { startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+import { boundOrganizations } from '../../../../test/organizations.ts'
+import type { TestDevice, World } from '../../../../test/world.ts'
 import { openFederation } from '../../federations/federation.fixture.ts'
 
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
 const WEEK_SECONDS = 7 * 24 * 60 * 60
 
+const openOrganization = boundOrganizations()
+
 const startFleet = async (devices: number, versions = ['1.0.0', '2.0.0']) => {
-  const world = await startWorld()
+  const { world, org, key } = await openOrganization()
   const fleet: TestDevice[] = []
   for (let n = 0; n < devices; n++) fleet.push(await world.register(`d${n}`))
-  const { key } = fleet[0]!
   const modelId = await createModel(world, key, 'm', versions)
-  return { world, fleet, key, modelId }
+  return { world, org, fleet, key, modelId }
 }
 
 const AIM = { model_name: 'm', model_version: '2.0.0' }
@@ -36,8 +38,8 @@ const report = async (world: World, device: TestDevice, id: string, state: strin
 
 describe('preparing a deployment', () => {
   it('resolves named devices and a group, and warns of unknown names', async () => {
-    const { world, key } = await startFleet(4)
-    const group = { org_id: 'acme', name: 'robots' }
+    const { world, org, key } = await startFleet(4)
+    const group = { org_id: org, name: 'robots' }
     const { id } = (await world.request('POST', '/api/v1/device-groups', { key, body: group })).body as { id: string }
     await world.request('POST', `/api/v1/device-groups/${id}/devices`, { key, body: { device_ids: ['d2', 'd3'] } })
     const prepare = async (body: object) =>
@@ -70,14 +72,14 @@ describe('preparing a deployment', () => {
   })
 
   it('names no devices for a key without devices:read', async () => {
-    const { world, key } = await startFleet(2)
+    const { world, org, key } = await startFleet(2)
     const body = { name: 'models', scopes: ['models:read'] }
     const made = (await world.request('POST', '/api/v1/keys', { key, body })).body as { api_key: string }
     const prepare = async (aim: object) =>
       (await world.request('POST', '/api/v1/deploy/prepare', { key: made.api_key, body: { ...AIM, ...aim } })).body
     expect(await prepare({})).toMatchObject({ ok: true, target_count: 2, resolved_targets: [] })
     const { id } = (
-      await world.request('POST', '/api/v1/device-groups', { key, body: { org_id: 'acme', name: 'robots' } })
+      await world.request('POST', '/api/v1/device-groups', { key, body: { org_id: org, name: 'robots' } })
     ).body as { id: string }
     await world.request('POST', `/api/v1/device-groups/${id}/devices`, { key, body: { device_ids: ['d0', 'd1'] } })
     await world.advance(3600)
@@ -97,7 +99,7 @@ describe('preparing a deployment', () => {
       { resolved_targets: ['phone'], warnings: ['Devices that do not run ios: d0.'] },
       {
         resolved_targets: ['phone'],
-        warnings: ['Neither devices nor a group is given: all 1 active devices that run ios.'],
+        warnings: ['Neither devices nor a group is given: all 1 active device on ios.'],
       },
     ])
   })
@@ -213,8 +215,8 @@ describe('a deployment', () => {
       return [total, deployments.map(({ deployment_id }) => deployment_id)]
     }
     expect(await list('status=started')).toEqual([1, [first]])
-    expect(await list('status=failed&ended_since=2026-01-01T00:00:00Z')).toEqual([1, [second]])
-    expect(await list('ended_since=2026-01-01T00:00:01Z')).toEqual([0, []])
+    expect(await list(`status=failed&ended_since=${world.now().toISOString()}`)).toEqual([1, [second]])
+    expect(await list(`ended_since=${new Date(world.now().getTime() + 1000).toISOString()}`)).toEqual([0, []])
     for (const device of fleet) {
       expect(await assignmentsOf(world, device)).toEqual([{ plan_id: first, version: '1.0.0', activate: true }])
     }
@@ -246,7 +248,7 @@ describe('a deployment', () => {
     await report(world, fleet[2]!, id, 'ready')
     expect(await flags()).toEqual([true, true, true])
     for (const device of fleet) await report(world, device, id, 'active')
-    expect(await get(world, key, id)).toMatchObject({ status: 'completed', switched_at: '2026-01-01T00:00:00.000Z' })
+    expect(await get(world, key, id)).toMatchObject({ status: 'completed', switched_at: world.now().toISOString() })
   })
 
   it('ends when the last device that it waits for is erased, and no longer counts it', async () => {

@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { eachDatabase, hasPostgres } from '../../../../test/databases.ts'
 import { createModel } from '../../../../test/fleet-of-models.ts'
-import { startWorld, type TestDevice } from '../../../../test/world.ts'
+import { boundOrganizations } from '../../../../test/organizations.ts'
+import { startWorld, type TestDevice, type World } from '../../../../test/world.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { deviceId, MODEL, seedPlans } from '../assignments/plans.fixture.ts'
 import { leaveDeployments } from '../ownership.store.ts'
@@ -16,24 +17,22 @@ interface Deployment {
   readonly target_count: number
 }
 
-const start = async (size: number) => {
-  const world = await startWorld()
-  const operator = await world.register('operator')
+const prepare = async (world: World, key: string, size: number) => {
   const fleet: TestDevice[] = []
   for (let n = 0; n < size; n++) fleet.push(await world.register(`d${n}`))
-  await createModel(world, operator.key, 'm', ['1.0.0', '2.0.0'])
+  await createModel(world, key, 'm', ['1.0.0', '2.0.0'])
   const call = async (method: string, path: string, body?: object) => {
-    const response = await world.request(method, `/api/v1${path}`, { key: operator.key, ...(body && { body }) })
+    const response = await world.request(method, `/api/v1${path}`, { key, ...(body && { body }) })
     expect([path, response.status < 300 ? '' : response.body]).toEqual([path, ''])
     return response.body
   }
-  const given = async ({ deviceId, key }: TestDevice) => {
-    const { body } = await world.request('GET', `/api/v1/devices/${deviceId}/assignments`, { key })
+  const given = async ({ deviceId, key: own }: TestDevice) => {
+    const { body } = await world.request('GET', `/api/v1/devices/${deviceId}/assignments`, { key: own })
     return (body as { assignments: { plan_id: string }[] }).assignments.map(({ plan_id }) => plan_id)
   }
-  const report = async ({ deviceId, key }: TestDevice, plan: string) => {
+  const report = async ({ deviceId, key: own }: TestDevice, plan: string) => {
     const body = { state: 'active', version: '2.0.0' }
-    await world.request('POST', `/api/v1/devices/${deviceId}/assignments/${plan}/report`, { key, body })
+    await world.request('POST', `/api/v1/devices/${deviceId}/assignments/${plan}/report`, { key: own, body })
   }
   return {
     world,
@@ -56,6 +55,12 @@ const start = async (size: number) => {
 }
 
 describe('when a device is erased', () => {
+  const openOrganization = boundOrganizations()
+  const start = async (size: number) => {
+    const { world, org, key } = await openOrganization()
+    return { org, ...(await prepare(world, key, size)) }
+  }
+
   it('a deployment activates another in its place, which has the whole time of a phase', async () => {
     const { world, fleet, given, report, erase, deploy, show, call } = await start(3)
     const { deployment_id: id } = await deploy({ rollout_percentage: 10, deadline_minutes: 30 })
@@ -71,7 +76,7 @@ describe('when a device is erased', () => {
       status: 'started',
       target_count: 2,
       activated_count: 1,
-      deadline_at: '2026-01-01T00:50:00.000Z',
+      deadline_at: new Date(world.now().getTime() + 30 * 60_000).toISOString(),
     })
     fleet.splice(fleet.indexOf(first!), 1)
     const [second, ...others] = await activated()
@@ -103,9 +108,9 @@ describe('when a device is erased', () => {
   })
 
   it('a rollout at 100% that waited for it alone is completed', async () => {
-    const { world, fleet, report, erase, call } = await start(3)
+    const { world, org, fleet, report, erase, call } = await start(3)
     const devices = fleet.map(({ deviceId: name }) => name)
-    const group = (await call('POST', '/device-groups', { org_id: 'o', name: 'g' })) as { id: string }
+    const group = (await call('POST', '/device-groups', { org_id: org, name: 'g' })) as { id: string }
     await call('POST', `/device-groups/${group.id}/devices`, { device_ids: devices })
     const body = { version: '2.0.0', rollout_percentage: 100, step_interval_minutes: 600, group: group.id }
     const { rollout_id: id } = (await call('POST', '/models/m/rollouts', body)) as { rollout_id: string }
@@ -120,6 +125,11 @@ describe('when a device is erased', () => {
 })
 
 describe.skipIf(!hasPostgres())('a device that is erased while a request refers to it', () => {
+  const start = async (size: number) => {
+    const world = await startWorld()
+    return prepare(world, (await world.register('operator')).key, size)
+  }
+
   /** Sends the request in the middle of the erasure of d0. */
   const duringErasure = async <Response>(db: Database, request: () => Promise<Response>): Promise<Response> => {
     const [locked, waiting] = [signal(), signal()]

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { boundOrganizations } from '../../../../test/organizations.ts'
 import { isEstimateDue } from '../../../domain/experiment.ts'
-import { startExperimentService } from './experiments.fixture.ts'
+import { experimentsOf } from './experiments.fixture.ts'
 
 interface EstimatesBody {
   readonly points: readonly {
@@ -10,14 +11,14 @@ interface EstimatesBody {
   }[]
 }
 
-/** Starts an experiment on `size` devices. */
-const openRunning = async (size: number) => {
-  const service = await startExperimentService()
+const openOrganization = boundOrganizations()
+
+/** Starts an experiment on at least so many devices of each variant. */
+const openRunning = async (enough: number) => {
+  const service = experimentsOf(await openOrganization())
   const { id } = await service.createHalves()
-  const devices = await service.fleet(size)
   await service.ask('POST', `/${id}/start`)
-  const variants: Record<string, string[]> = { control: [], treatment: [] }
-  for (const { deviceId } of devices) variants[(await service.variantOf(id, deviceId)) ?? '']!.push(deviceId)
+  const variants = await service.fill(id, enough)
   const observe = (deviceId: string, accuracy: number) =>
     service.ask('POST', `/${id}/observations`, { device_id: deviceId, metrics: { accuracy, loss: 7 } })
   const estimates = async (query = '') =>
@@ -27,7 +28,7 @@ const openRunning = async (size: number) => {
 
 describe('the estimates of an experiment over time', () => {
   it('are stored while it runs, with the intervals of each variant and of the difference', async () => {
-    const { id, world, variants, observe, estimates, ask } = await openRunning(40)
+    const { id, world, variants, observe, estimates, ask } = await openRunning(3)
     expect(await estimates()).toEqual({
       experiment_id: id,
       primary_metric: 'accuracy',
@@ -74,7 +75,7 @@ describe('the estimates of an experiment over time', () => {
   })
 
   it('have no interval if all devices of a variant measured the same value', async () => {
-    const { variants, observe, estimates } = await openRunning(20)
+    const { variants, observe, estimates } = await openRunning(3)
     for (const [name, accuracy] of [
       ['control', 1],
       ['treatment', 2],
@@ -91,7 +92,7 @@ describe('the estimates of an experiment over time', () => {
   })
 
   it('have no point without new measurements, end with the experiment, and are thinned evenly', async () => {
-    const { id, world, variants, observe, estimates, ask } = await openRunning(30)
+    const { id, world, variants, observe, estimates, ask } = await openRunning(2)
     for (const value of [1, 2, 3, 4, 5]) {
       await observe(variants.control![value % 2]!, value)
       await world.service.runDueTasks()

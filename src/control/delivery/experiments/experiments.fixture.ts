@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import type { Organization } from '../../../../test/organizations.ts'
 import { apiOf, formOf, startWorld, type TestDevice, type WorldOptions } from '../../../../test/world.ts'
 
 export interface ExperimentBody {
@@ -11,6 +12,10 @@ export interface ExperimentBody {
 export const startExperimentService = async (options: WorldOptions = {}) => {
   const world = await startWorld(options)
   const { key } = await world.register('operator')
+  return experimentsOf({ world, org: 'acme', key })
+}
+
+export const experimentsOf = ({ world, org, key }: Organization) => {
   const send = apiOf<unknown>(world, key)
   const ask = (method: string, path: string, body?: unknown, as = key) => send(method, `/experiments${path}`, body, as)
 
@@ -49,8 +54,17 @@ export const startExperimentService = async (options: WorldOptions = {}) => {
   }
   const fleet = (size: number): Promise<TestDevice[]> =>
     Promise.all(Array.from({ length: size }, (_, n) => world.register(`d${n}`)))
+  /** Registers devices until each variant has `enough`; which one a device gets depends on the experiment's id. */
+  const fill = async (id: string, enough: number) => {
+    const variants: Record<string, string[]> = { control: [], treatment: [] }
+    for (let n = 0; Object.values(variants).some(({ length }) => length < enough); n++) {
+      const { deviceId } = await world.register(`d${n}`)
+      variants[(await variantOf(id, deviceId)) ?? '']!.push(deviceId)
+    }
+    return variants
+  }
 
-  return { world, key, send, ask, addModel, create, halves, createHalves, variantOf, fleet }
+  return { world, org, key, send, ask, addModel, create, halves, createHalves, variantOf, fleet, fill }
 }
 
 export const nowhere = '00000000-0000-4000-8000-000000000000'

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
+import { boundOrganizations } from '../../../../test/organizations.ts'
 import { formOf } from '../../../../test/world.ts'
-import { type ExperimentBody, startExperimentService } from './experiments.fixture.ts'
+import { type ExperimentBody, experimentsOf, startExperimentService } from './experiments.fixture.ts'
 
 // Student's sleep data. Expected values from SciPy 1.17 (ttest_ind with equal_var=False).
 const CONTROL = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
@@ -19,26 +20,23 @@ interface AnalyticsBody {
   readonly warnings: readonly string[]
 }
 
-/** Starts an experiment with `size` devices, and returns the devices of each variant. */
-const openRunning = async (
-  size: number,
-  options: Parameters<typeof startExperimentService>[0] = {},
-  fields: object = {},
-) => {
-  const service = await startExperimentService(options)
-  const devices = await service.fleet(size)
-  const { id } = await service.createHalves(fields)
+const openOrganization = boundOrganizations()
+const openExperiments = async () => experimentsOf(await openOrganization())
+
+/** Starts an experiment, and returns the devices of each variant: at least so many. */
+const openRunning = async (enough: number, experiments = openExperiments()) => {
+  const service = await experiments
+  const { id } = await service.createHalves()
   await service.ask('POST', `/${id}/start`)
-  const variants: Record<string, string[]> = { control: [], treatment: [] }
-  for (const { deviceId } of devices) variants[(await service.variantOf(id, deviceId)) ?? '']!.push(deviceId)
+  const variants = await service.fill(id, enough)
   const observe = (body: object) => service.ask('POST', `/${id}/observations`, body)
   const analytics = async () => (await service.ask('GET', `/${id}/analytics`)).body as AnalyticsBody
-  return { ...service, id, devices, variants, observe, analytics }
+  return { ...service, id, variants, observe, analytics }
 }
 
 describe('the analytics of an experiment', () => {
   it('compare the variants as SciPy does, one value for each device', async () => {
-    const { id, variants, observe, analytics } = await openRunning(60)
+    const { id, variants, observe, analytics } = await openRunning(10)
     const observations = [...CONTROL.entries()].flatMap(([n, value]) => [
       { device_id: variants.control![n]!, metrics: { accuracy: value, loss: 2 } },
       { device_id: variants.treatment![n]!, metrics: { accuracy: TREATMENT[n]!, latency_ms: n } },
@@ -100,7 +98,7 @@ describe('the analytics of an experiment', () => {
   })
 
   it('are nulls with the reason before anything is measured', async () => {
-    const { ask, createHalves } = await startExperimentService()
+    const { ask, createHalves } = await openExperiments()
     const { id } = await createHalves({ primary_metric: 'loss', confidence_level: 0.9 })
     const none = { sample_size: 0, accuracy: null, loss: null, allocation: 0.5, metrics: {} }
     expect(await ask('GET', `/${id}/analytics`)).toEqual({
@@ -141,7 +139,7 @@ describe('the analytics of an experiment', () => {
   })
 
   it('find no variation, and no significance, in equal values whose sums round', async () => {
-    const { variants, observe, analytics } = await openRunning(60)
+    const { variants, observe, analytics } = await openRunning(10)
     const all = (names: string[], accuracy: number) => names.map((device_id) => ({ device_id, metrics: { accuracy } }))
     await observe({ observations: [...all(variants.control!, 0.58), ...all(variants.treatment!, 0.58)] })
     const found = await analytics()
@@ -151,7 +149,7 @@ describe('the analytics of an experiment', () => {
   })
 
   it('weigh devices equally, however often they report', async () => {
-    const { variants, observe, analytics } = await openRunning(30)
+    const { variants, observe, analytics } = await openRunning(2)
     const [quiet, talkative] = variants.control as [string, string]
     await observe({ device_id: quiet, metrics: { accuracy: 0.5 } })
     for (const accuracy of [0.8, 0.9, 1]) await observe({ device_id: talkative, metrics: { accuracy } })
@@ -171,7 +169,7 @@ describe('the analytics of an experiment', () => {
   })
 
   it('stay correct far from zero, where sums of squares would cancel, and at the limits of the accepted range', async () => {
-    const { variants, observe, analytics } = await openRunning(60)
+    const { variants, observe, analytics } = await openRunning(8)
     const shifted = (values: readonly number[], devices: readonly string[]) =>
       values.slice(0, 8).map((value, n) => ({ device_id: devices[n]!, metrics: { accuracy: 1e9 + value } }))
     await observe({
@@ -193,7 +191,7 @@ describe('the analytics of an experiment', () => {
 
 describe('an observation', () => {
   it('is accepted from devices that take part; others are skipped in a batch, and are errors on their own', async () => {
-    const { id, world, send, create, ask, observe, variants } = await openRunning(30)
+    const { id, world, org, send, create, ask, observe, variants } = await openRunning(1)
     await world.register('foreign', { org_id: 'umbrella' })
     const [busy] = variants.control as [string]
     const rival = await create({
@@ -202,7 +200,7 @@ describe('an observation', () => {
         { name: 'a', model_id: 'old', allocation: 0 },
         { name: 'b', model_id: 'old', allocation: 1 },
       ],
-      target_groups: [await groupOf(send, busy)],
+      target_groups: [await groupOf(org, send, busy)],
     })
     await ask('POST', `/${rival.id}/start`)
     const overridden = `Its variant is 'control', but experiment ${rival.id} takes precedence and assigns version 1.0.0.`
@@ -245,7 +243,7 @@ describe('an observation', () => {
   })
 
   it('is refused until the version of the variant is uploaded', async () => {
-    const { send, ask, create, addModel, fleet } = await startExperimentService()
+    const { send, ask, create, addModel, fleet } = await openExperiments()
     const [device] = await fleet(1)
     const modelId = await addModel('net')
     const { id } = await create({
@@ -320,7 +318,7 @@ describe('an observation', () => {
   })
 
   it('ignores numbers that are null or out of range, with a warning', async () => {
-    const { world, key, id, variants, analytics } = await openRunning(30)
+    const { world, key, id, variants, analytics } = await openRunning(1)
     const [device] = variants.control!
     const response = await world.request('POST', `/api/v1/experiments/${id}/observations`, {
       key,
@@ -337,10 +335,10 @@ describe('an observation', () => {
   })
 
   it('may come in a batch of 1000', async () => {
-    const { observe, variants, analytics } = await openRunning(10)
+    const { observe, variants, analytics } = await openRunning(3)
     const names = [...variants.control!, ...variants.treatment!]
     const observations = Array.from({ length: 1000 }, (_, n) => ({
-      device_id: names[n % 10]!,
+      device_id: names[n % names.length]!,
       metrics: { accuracy: n / 1000 },
     }))
     expect(await observe({ observations })).toMatchObject({ status: 200, body: { accepted: 1000, skipped: [] } })
@@ -350,11 +348,11 @@ describe('an observation', () => {
 
   describe.each(['embedded', 'postgres'] as const)('of the same devices made concurrently (%s)', (database) => {
     it.skipIf(database === 'postgres' && !hasPostgres())('is never lost', async () => {
-      const { observe, variants, analytics } = await openRunning(8, { database })
+      const { observe, variants, analytics } = await openRunning(3, startExperimentService({ database }))
       const names = [...variants.control!, ...variants.treatment!]
       const responses = await Promise.all(
         Array.from({ length: 24 }, (_, n) => {
-          const turned = [...names.slice(n % 8), ...names.slice(0, n % 8)]
+          const turned = [...names.slice(n % 6), ...names.slice(0, n % 6)]
           return observe({
             observations: turned.map((device_id) => ({ device_id, metrics: { accuracy: n, loss: -n } })),
           })
@@ -362,7 +360,6 @@ describe('an observation', () => {
       )
       expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
       for (const { metrics, sample_size } of (await analytics()).variants) {
-        if (sample_size === 0) continue
         const devices = sample_size
         const all = { devices, observations: 24 * devices, std_dev: devices < 2 ? null : expect.closeTo(0, 9) }
         expect(metrics).toEqual({
@@ -376,7 +373,7 @@ describe('an observation', () => {
 
 describe('a report of a device', () => {
   it('is an observation if the device runs its variant and sends metrics', async () => {
-    const { id, send, ask, variants, analytics, world, key } = await openRunning(30)
+    const { id, send, ask, variants, analytics, world, key } = await openRunning(2)
     const [first, second] = variants.control as [string, string]
     const [other] = variants.treatment as [string]
     const report = async (deviceId: string, body: object) =>
@@ -419,7 +416,7 @@ describe('a report of a device', () => {
 
 describe('the update of a round', () => {
   it('is an observation if the round distributes exactly the version that the experiment gives the device', async () => {
-    const { send, ask, create, fleet } = await startExperimentService()
+    const { org, send, ask, create, fleet } = await openExperiments()
     const devices = await fleet(5)
     const { body } = await send('POST', '/models', { name: 'net' })
     const { id: modelId } = body as { id: string }
@@ -434,7 +431,7 @@ describe('the update of a round', () => {
           { name: 'given', model_id: modelId, version, allocation: 1 },
           { name: 'nobody', model_id: modelId, version, allocation: 0 },
         ],
-        target_groups: [await groupOf(send, ...deviceIds)],
+        target_groups: [await groupOf(org, send, ...deviceIds)],
       })
       await ask('POST', `/${id}/start`)
       return id
@@ -491,10 +488,11 @@ describe('the update of a round', () => {
 })
 
 const groupOf = async (
+  org_id: string,
   send: Awaited<ReturnType<typeof startExperimentService>>['send'],
   ...device_ids: readonly string[]
 ): Promise<string> => {
-  const { body } = await send('POST', '/device-groups', { org_id: 'acme', name: `with ${device_ids}` })
+  const { body } = await send('POST', '/device-groups', { org_id, name: `with ${device_ids}` })
   const { id } = body as { id: string }
   await send('POST', `/device-groups/${id}/devices`, { device_ids })
   return id

@@ -1,49 +1,25 @@
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
-import { at, decisions, given, measure, start, trainOnce, uuid, versionsOf } from './policy-calls.fixture.ts'
-
-const databases = (['embedded', 'postgres'] as const).filter((kind) => kind === 'embedded' || hasPostgres())
+import { boundOrganizations } from '../../../../test/organizations.ts'
+import { decisions, given, measure, startFleet, trainOnce, uuid, versionsOf } from './policy-calls.fixture.ts'
 
 const POLICY = { enabled: true, canary_percentage: 50, observe_minutes: 30, min_reports: 3 }
+// Enough devices for both the canary and the current version, whatever the canary's id is.
+const FLEET = 30
 
-describe('a policy', () => {
-  it('is disabled by default, and can be read and deleted', async () => {
-    const { world, fleet, key, modelId } = await start({})
-    const expected = {
-      model_id: modelId,
-      org_id: null,
-      enabled: false,
-      canary_percentage: 10,
-      canary_group_id: null,
-      observe_minutes: 60,
-      min_reports: 20,
-      max_accuracy_drop: 0.02,
-      max_loss_increase: 0.05,
-      metric_margins: {},
-      confidence_level: 0.95,
-      increment_step: 10,
-      step_interval_minutes: 60,
-      created_at: at,
-      updated_at: at,
-      warnings: [],
-    }
-    const path = '/api/v1/models/m/policy'
-    expect((await world.request('GET', path, { key })).body).toEqual(expected)
-    expect((await world.request('GET', '/api/v1/policies', { key })).body).toEqual({
-      policies: [{ ...expected, model_name: 'm' }],
-    })
-    await trainOnce(world, fleet[0]!, 'm')
-    expect(await decisions(world, key)).toEqual([])
-    expect((await world.request('DELETE', path, { key })).body).toEqual(expected)
-    expect((await world.request('GET', path, { key })).status).toBe(404)
-    expect((await world.request('DELETE', path, { key })).status).toBe(404)
-  })
+const openOrganization = boundOrganizations()
 
-  it.each(databases)(
-    'tries the result of a round on a canary, and promotes it if it is no worse (%s)',
-    async (kind) => {
-      const { world, fleet, key } = await start(POLICY, kind)
-      const aggregate = await trainOnce(world, fleet[0]!, 'm')
+const start = async (policy: object, size = FLEET) => startFleet(await openOrganization(), policy, size)
+
+describe.each((['embedded', 'postgres'] as const).filter((kind) => kind === 'embedded' || hasPostgres()))(
+  'a policy on the %s database',
+  (database) => {
+    const openIn = boundOrganizations({ database })
+
+    it('tries the result of a round on a canary, and promotes it if it is no worse', async () => {
+      const started = await startFleet(await openIn(), POLICY, FLEET)
+      const { world, fleet, key, at } = started
+      const aggregate = await trainOnce(started)
       expect(await decisions(world, key)).toEqual([
         {
           id: uuid,
@@ -90,22 +66,59 @@ describe('a policy', () => {
       await world.advance(3600)
       for (let hour = 0; hour < 4; hour++) await world.advance(3600)
       expect(await versionsOf(world, fleet)).toEqual(['1.1.0'])
-    },
-  )
+    })
 
-  it.each(databases)('rolls back a worse version: every device gets its previous one (%s)', async (kind) => {
-    const { world, fleet, key } = await start(POLICY, kind)
-    await trainOnce(world, fleet[0]!, 'm')
-    await measure(world, fleet, (version, n) => (version === '1.1.0' ? 0.7 : 0.9) + 0.001 * (n % 3))
-    const [decision] = await decisions(world, key)
-    expect(decision).toMatchObject({ status: 'rolled_back', promotion_rollout_id: null })
-    expect(decision!.reason).toMatch(/^Worse than the current version\./)
-    expect(await versionsOf(world, fleet)).toEqual(['1.0.0'])
+    it('rolls back a worse version: every device gets its previous one', async () => {
+      const started = await startFleet(await openIn(), POLICY, FLEET)
+      const { world, fleet, key } = started
+      await trainOnce(started)
+      await measure(world, fleet, (version, n) => (version === '1.1.0' ? 0.7 : 0.9) + 0.001 * (n % 3))
+      const [decision] = await decisions(world, key)
+      expect(decision).toMatchObject({ status: 'rolled_back', promotion_rollout_id: null })
+      expect(decision!.reason).toMatch(/^Worse than the current version\./)
+      expect(await versionsOf(world, fleet)).toEqual(['1.0.0'])
+    })
+  },
+)
+
+describe('a policy', () => {
+  it('is disabled by default, and can be read and deleted', async () => {
+    const started = await start({}, 1)
+    const { world, org, key, modelId, at } = started
+    const expected = {
+      model_id: modelId,
+      org_id: org,
+      enabled: false,
+      canary_percentage: 10,
+      canary_group_id: null,
+      observe_minutes: 60,
+      min_reports: 20,
+      max_accuracy_drop: 0.02,
+      max_loss_increase: 0.05,
+      metric_margins: {},
+      confidence_level: 0.95,
+      increment_step: 10,
+      step_interval_minutes: 60,
+      created_at: at,
+      updated_at: at,
+      warnings: [],
+    }
+    const path = '/api/v1/models/m/policy'
+    expect((await world.request('GET', path, { key })).body).toEqual(expected)
+    expect((await world.request('GET', '/api/v1/policies', { key })).body).toEqual({
+      policies: [{ ...expected, model_name: 'm' }],
+    })
+    await trainOnce(started)
+    expect(await decisions(world, key)).toEqual([])
+    expect((await world.request('DELETE', path, { key })).body).toEqual(expected)
+    expect((await world.request('GET', path, { key })).status).toBe(404)
+    expect((await world.request('DELETE', path, { key })).status).toBe(404)
   })
 
   it('decides nothing about its canary while it is disabled', async () => {
-    const { world, fleet, key } = await start(POLICY)
-    await trainOnce(world, fleet[0]!, 'm')
+    const started = await start(POLICY)
+    const { world, fleet, key } = started
+    await trainOnce(started)
     const enable = (enabled: boolean) =>
       world.request('PUT', '/api/v1/models/m/policy', { key, body: { ...POLICY, enabled } })
     await enable(false)
@@ -118,10 +131,11 @@ describe('a policy', () => {
   })
 
   it('promotes a version that measures exactly what the current one does', async () => {
-    const { world, fleet, key } = await start({ ...POLICY, max_accuracy_drop: 0 })
-    await trainOnce(world, fleet[0]!, 'm')
+    const started = await start({ ...POLICY, max_accuracy_drop: 0 })
+    const { world, fleet, key } = started
+    await trainOnce(started)
     // The sums of many values of 0.01 round: averages of different numbers of them differ, and have a variance.
-    await measure(world, fleet, () => 0.01)
+    await measure(world, fleet, () => 0.01, { ofEach: FLEET })
     expect(await decisions(world, key)).toMatchObject([
       {
         status: 'promoted',
@@ -131,19 +145,23 @@ describe('a policy', () => {
   })
 
   it('can compare any metric that devices report with a version', async () => {
-    const { world, fleet, key } = await start({ ...POLICY, metric_margins: { latency_ms: 0.1 } })
-    await trainOnce(world, fleet[0]!, 'm')
-    await measure(world, fleet, (version, n) => (version === '1.1.0' ? 140 : 100) + 0.1 * (n % 3), 'latency_ms')
+    const started = await start({ ...POLICY, metric_margins: { latency_ms: 0.1 } })
+    const { world, fleet, key } = started
+    await trainOnce(started)
+    await measure(world, fleet, (version, n) => (version === '1.1.0' ? 140 : 100) + 0.1 * (n % 3), {
+      metric: 'latency_ms',
+    })
     const [decision] = await decisions(world, key)
     expect(decision).toMatchObject({ status: 'rolled_back', comparisons: [{ metric: 'latency_ms', finding: 'worse' }] })
     expect(decision!.reason).toMatch(/^Worse than the current version\. latency_ms 140\.\d* on \d+ canary devices /)
   })
 
   it('ignores what was measured before the canary, even if it was reported again since', async () => {
-    const { world, fleet, key } = await start(POLICY)
-    await measure(world, fleet, (_version, n) => 0.5 + 0.001 * (n % 3))
+    const started = await start(POLICY)
+    const { world, fleet, key } = started
+    await measure(world, fleet, (_version, n) => 0.5 + 0.001 * (n % 3), { ofEach: FLEET })
     await world.advance(60)
-    await trainOnce(world, fleet[0]!, 'm')
+    await trainOnce(started)
     const reportAgain = async (metrics?: object) => {
       for (const device of fleet) {
         const { plan_id, version } = await given(world, device)
@@ -163,24 +181,26 @@ describe('a policy', () => {
   })
 
   it('promotes nothing without evidence', async () => {
-    const { world, fleet, key } = await start(POLICY)
-    await trainOnce(world, fleet[0]!, 'm')
+    const started = await start(POLICY)
+    const { world, fleet, key } = started
+    await trainOnce(started)
     await measure(world, fleet, (_version, n) => (n % 2 === 0 ? 0.1 : 0.9))
     expect(await decisions(world, key)).toMatchObject([{ status: 'observing', comparisons: [{ finding: 'unclear' }] }])
     await world.advance(29 * 60)
     expect(await decisions(world, key)).toMatchObject([{ status: 'observing' }])
     await world.advance(60)
     const [decision] = await decisions(world, key)
-    expect(decision).toMatchObject({ status: 'rolled_back', decided_at: '2026-01-01T00:30:00.000Z' })
+    expect(decision).toMatchObject({ status: 'rolled_back', decided_at: world.now().toISOString() })
     expect(decision!.reason).toMatch(/^Inconclusive after 30 minutes/)
     expect(await versionsOf(world, fleet)).toEqual(['1.0.0'])
   })
 
   it('rolls back without any measurement too, and then tries the newest of the rounds since then', async () => {
-    const { world, fleet, key } = await start(POLICY)
-    const first = await trainOnce(world, fleet[0]!, 'm')
-    const second = await trainOnce(world, fleet[0]!, first, 5)
-    await trainOnce(world, fleet[0]!, second, 6)
+    const started = await start(POLICY, 1)
+    const { world, key } = started
+    const first = await trainOnce(started)
+    const second = await trainOnce(started, first, 5)
+    await trainOnce(started, second, 6)
     expect(await decisions(world, key)).toMatchObject([{ round_number: 1, status: 'observing' }])
     await world.advance(30 * 60)
     expect(await decisions(world, key)).toMatchObject([
@@ -194,12 +214,13 @@ describe('a policy', () => {
   })
 
   it('reports that the canary group was deleted', async () => {
-    const { world, fleet, key } = await start(POLICY)
+    const started = await start(POLICY, 1)
+    const { world, fleet, key, org } = started
     const post = (path: string, body: object) => world.request('POST', `/api/v1/device-groups${path}`, { key, body })
-    const { id } = (await post('', { org_id: 'default', name: 'early' })).body as { id: string }
+    const { id } = (await post('', { org_id: org, name: 'early' })).body as { id: string }
     await post(`/${id}/devices`, { device_ids: [fleet[0]!.deviceId] })
     await world.request('PUT', '/api/v1/models/m/policy', { key, body: { ...POLICY, canary_group: 'early' } })
-    await trainOnce(world, fleet[0]!, 'm')
+    await trainOnce(started)
     await world.request('DELETE', `/api/v1/device-groups/${id}`, { key })
     await world.advance(30 * 60)
     expect(await decisions(world, key)).toMatchObject([
@@ -211,15 +232,16 @@ describe('a policy', () => {
   })
 
   it('tries no result while its canary group is deleted, and says so', async () => {
-    const { world, fleet, key } = await start(POLICY)
-    const group = { org_id: 'default', name: 'early' }
+    const started = await start(POLICY, 1)
+    const { world, key, org } = started
+    const group = { org_id: org, name: 'early' }
     const { body } = await world.request('POST', '/api/v1/device-groups', { key, body: group })
     const { id } = body as { id: string }
     const set = (canary_group?: string) =>
       world.request('PUT', '/api/v1/models/m/policy', { key, body: { ...POLICY, canary_group } })
     expect(await set('early')).toMatchObject({ status: 200, body: { canary_group_id: id, warnings: [] } })
     await world.request('DELETE', `/api/v1/device-groups/${id}`, { key })
-    await trainOnce(world, fleet[0]!, 'm')
+    await trainOnce(started)
     expect(await decisions(world, key)).toEqual([])
     const warned = {
       canary_group_id: id,
@@ -233,11 +255,14 @@ describe('a policy', () => {
   })
 
   it('rolls back as soon as the version fails on its devices', async () => {
-    const { world, fleet, key } = await start(POLICY)
-    await trainOnce(world, fleet[0]!, 'm')
+    const started = await start(POLICY)
+    const { world, fleet, key } = started
+    await trainOnce(started)
+    const failed: string[] = []
     for (const device of fleet) {
       const { plan_id, version } = await given(world, device)
       if (version !== '1.1.0') continue
+      failed.push(device.deviceId)
       const body = { state: 'failed', version, reason: 'cannot be loaded' }
       const path = `/api/v1/devices/${device.deviceId}/assignments/${plan_id}/report`
       await world.request('POST', path, { key: device.key, body })
@@ -246,7 +271,7 @@ describe('a policy', () => {
     expect(decision).toMatchObject({ status: 'rolled_back' })
     expect(decision!.reason).toMatch(/failed .*Most often: cannot be loaded$/)
     expect(await versionsOf(world, fleet)).toEqual(['1.0.0'])
-    for (const { deviceId } of fleet.slice(1))
+    for (const deviceId of failed)
       await world.request('POST', `/api/v1/devices/${deviceId}/erase`, { key, body: { confirm: deviceId } })
     expect((await decisions(world, key))[0]!.reason).toMatch(/failed .*Most often: \(erased\)$/)
   })
@@ -257,17 +282,18 @@ describe('a policy', () => {
   ] as const)(
     'starts a rollout to all devices for a good version whose canary an operator completes by %s %s, which keeps its devices',
     async (method, action, body, percentage) => {
-      const { world, fleet, key } = await start({ ...POLICY, min_reports: 2 })
+      const started = await start({ ...POLICY, min_reports: 2 })
+      const { world, fleet, key, at, org } = started
       const post = async (to: string, sent: object) =>
         (await world.request('POST', `/api/v1${to}`, { key, body: sent })).body as { id: string }
-      const group = await post('/device-groups', { org_id: 'default', name: 'half' })
+      const group = await post('/device-groups', { org_id: org, name: 'half' })
       // Leaves enough devices that the experiment does not reach, whatever the ids of the plans are.
       const half = fleet.slice(0, 12)
       await post(`/device-groups/${group.id}/devices`, { device_ids: half.map(({ deviceId }) => deviceId) })
       const variants = ['a', 'b'].map((name) => ({ name, model_id: 'm', version: '1', allocation: 0.5 }))
       const experiment = await post('/experiments', { name: 'e', variants, target_groups: [group.id] })
       await post(`/experiments/${experiment.id}/start`, {})
-      const first = await trainOnce(world, fleet[0]!, 'm')
+      const first = await trainOnce(started)
       const id = (await decisions(world, key))[0]!.canary_rollout_id
       const path = `/api/v1/models/m/rollouts/${id}`
       const completed = await world.request(method, `${path}${action}`, { key, body })
@@ -276,7 +302,9 @@ describe('a policy', () => {
       const before = await versions()
       expect(new Set(before)).toEqual(new Set(['1.0.0', '1.1.0']))
 
-      await measure(world, fleet, (version, n) => (version === '1.1.0' ? 0.95 : 0.9) + 0.001 * (n % 3))
+      await measure(world, fleet, (version, n) => (version === '1.1.0' ? 0.95 : 0.9) + 0.001 * (n % 3), {
+        ofEach: FLEET,
+      })
       const [decision] = await decisions(world, key)
       expect(decision).toMatchObject({ status: 'promoted', decided_at: at, promotion_rollout_id: uuid })
       expect((await world.request('GET', path, { key })).body).toMatchObject({ status: 'completed', percentage })
@@ -285,14 +313,15 @@ describe('a policy', () => {
       expect((await world.request('GET', promotion, { key })).body).toMatchObject(promoted)
       // The experiment, which is older than the canary, does not get its devices back.
       expect(await versions()).toEqual(before)
-      await trainOnce(world, fleet[0]!, first, 5)
+      await trainOnce(started, first, 5)
       expect(await decisions(world, key)).toMatchObject([{ round_number: 2, status: 'observing' }, { round_number: 1 }])
     },
   )
 
   it('leaves a canary that an operator has completed on all devices', async () => {
-    const { world, fleet, key } = await start(POLICY)
-    await trainOnce(world, fleet[0]!, 'm')
+    const started = await start(POLICY)
+    const { world, fleet, key } = started
+    await trainOnce(started)
     const id = (await decisions(world, key))[0]!.canary_rollout_id
     await world.request('PUT', `/api/v1/models/m/rollouts/${id}/percentage`, { key, body: { percentage: 100 } })
     await world.advance(30 * 60)
@@ -309,8 +338,9 @@ describe('a policy', () => {
   })
 
   it('rolls back a worse version even if an operator has completed its canary', async () => {
-    const { world, fleet, key } = await start(POLICY)
-    await trainOnce(world, fleet[0]!, 'm')
+    const started = await start(POLICY)
+    const { world, fleet, key } = started
+    await trainOnce(started)
     const id = (await decisions(world, key))[0]!.canary_rollout_id
     await world.request('POST', `/api/v1/models/m/rollouts/${id}/advance`, { key, body: {} })
     await measure(world, fleet, (version, n) => (version === '1.1.0' ? 0.7 : 0.9) + 0.001 * (n % 3))
@@ -319,7 +349,7 @@ describe('a policy', () => {
   })
 
   it('with invalid fields is refused, naming the field; for a model that does not exist it is 404', async () => {
-    const { world, key } = await start({})
+    const { world, key } = await start({}, 1)
     for (const [body, field] of [
       [{ canary_percentage: 0 }, 'canary_percentage'],
       [{ canary_percentage: 100 }, 'canary_percentage: a canary of the whole fleet'],

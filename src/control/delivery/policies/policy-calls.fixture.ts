@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
-import { formOf, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+import type { Organization } from '../../../../test/organizations.ts'
+import { formOf, type TestDevice, type World } from '../../../../test/world.ts'
 
 export const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
-export const at = '2026-01-01T00:00:00.000Z'
 const floats = (...values: number[]) => new Uint8Array(new Float32Array(values).buffer)
 
 interface Given {
@@ -18,24 +18,23 @@ export interface Decision {
   [field: string]: unknown
 }
 
-/** Starts a fleet that runs version 1 of a model with a policy. */
-export const start = async (policy: object, database?: 'embedded' | 'postgres') => {
-  const world = await startWorld({ ...(database && { database }) })
-  // Enough devices for both the canary and the current version, whatever the canary's id is.
-  const fleet = await Promise.all(Array.from({ length: 30 }, (_, n) => world.register(`d${n}`)))
-  const { key } = fleet[0]!
+/** Gives the organization a fleet that runs version 1 of a model with a policy. */
+export const startFleet = async ({ world, org, key }: Organization, policy: object, size: number) => {
+  const fleet = await Promise.all(Array.from({ length: size }, (_, n) => world.register(`d${n}`)))
   const post = (path: string, body: unknown) => world.request('POST', `/api/v1${path}`, { key, body })
   const modelId = ((await post('/models', { name: 'm' })).body as { id: string }).id
   await post('/models/m/versions/upload', formOf(floats(1, 2)))
   await post('/models/m/rollouts', { version: '1', rollout_percentage: 100 })
   const set = await world.request('PUT', '/api/v1/models/m/policy', { key, body: policy })
   expect(set.status).toBe(200)
-  return { world, fleet, key, modelId }
+  return { world, org, fleet, key, modelId, at: world.now().toISOString() }
 }
 
-/** Runs one round from the model with one device; returns the id of the aggregate's model. */
-export const trainOnce = async (world: World, device: TestDevice, model: string, value = 3): Promise<string> => {
-  const { key } = device
+type Fleet = Awaited<ReturnType<typeof startFleet>>
+
+/** Runs one round from the model with one device, which starts it; returns the id of the aggregate's model. */
+export const trainOnce = async ({ world, fleet, modelId }: Fleet, model = modelId, value = 3): Promise<string> => {
+  const { key } = fleet[0]!
   const body = { target_devices: 1, min_devices: 1, global_model_id: model }
   const round = (await world.request('POST', '/api/v1/training/rounds/start', { key, body })).body as { id: string }
   const path = `/api/v1/training/rounds/${round.id}`
@@ -51,17 +50,22 @@ export const given = async (world: World, device: TestDevice): Promise<Given> =>
   return (body as { assignments: Given[] }).assignments[0]!
 }
 
-/** Reports for every device the version it runs, with a metric that depends on the version and on earlier reports of it. */
+/**
+ * Reports, for so many devices of each version, the version and a metric that depends on it and on earlier reports of it.
+ * Six are more than min_reports, and a few requests.
+ */
 export const measure = async (
   world: World,
   fleet: readonly TestDevice[],
   measuredBy: (version: string, n: number) => number,
-  metric = 'accuracy',
+  { metric = 'accuracy', ofEach = 6 } = {},
 ) => {
   const reported = new Map<string, number>()
   for (const device of fleet) {
+    if (reported.size > 1 && Math.min(...reported.values()) === ofEach) break
     const { plan_id, version } = await given(world, device)
     const n = reported.get(version) ?? 0
+    if (n === ofEach) continue
     reported.set(version, n + 1)
     const metrics = { [metric]: measuredBy(version, n) }
     const body = { state: 'active', version, metrics }

@@ -1,13 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { createModel } from '../../../../test/fleet-of-models.ts'
+import { boundOrganizations } from '../../../../test/organizations.ts'
 import { startWorld } from '../../../../test/world.ts'
 import { ROLLOUT_TRANSITIONS, type RolloutEvent, type RolloutStatus } from '../../../domain/rollout.ts'
-import { applyAction, at, created, get, history, path, report, runs, startFleet } from './rollout-calls.fixture.ts'
+import { applyAction, created, fleetIn, get, history, path, report, runs, startFleet } from './rollout-calls.fixture.ts'
+
+const openOrganization = boundOrganizations()
+
+const openFleet = async (devices: number) => fleetIn(await openOrganization(), devices)
 
 describe('an operator', () => {
   it('pauses with a reason, resumes, advances, sets the percentage, and rolls back', async () => {
-    const { world, key, fleet } = await startFleet(1)
+    const { world, key, fleet } = await openFleet(1)
     const rollout = await created(world, key)
     expect((await applyAction(world, key, rollout, 'pause', { reason: 'lunch' })).body).toMatchObject({
       status: 'paused',
@@ -29,7 +34,7 @@ describe('an operator', () => {
   })
 
   it("gets a conflict for an action that the rollout's state does not allow", async () => {
-    const { world, key } = await startFleet(1)
+    const { world, key } = await openFleet(1)
     const rollout = await created(world, key)
     expect(await applyAction(world, key, rollout, 'resume')).toMatchObject({
       status: 409,
@@ -39,7 +44,7 @@ describe('an operator', () => {
   })
 
   it('deletes a rollout in any state: it is gone, and its devices get their previous version', async () => {
-    const { world, key, fleet } = await startFleet(1)
+    const { world, key, fleet } = await openFleet(1)
     const rollout = await created(world, key, { rollout_percentage: 100 })
     await report(world, fleet[0]!, rollout, 'active')
     expect(await world.request('DELETE', path(rollout), { key })).toMatchObject({
@@ -59,7 +64,7 @@ describe('an operator', () => {
   })
 
   it('previews a rollout without creating it', async () => {
-    const { world, key, modelId } = await startFleet(5)
+    const { world, key, modelId } = await openFleet(5)
     const response = await world.request('POST', '/api/v1/models/m/rollouts/dry-run', {
       key,
       body: { version: '9.0.0', rollout_percentage: 20, increment_step: 50, step_interval_minutes: 30 },
@@ -84,7 +89,7 @@ describe('an operator', () => {
 
   it('sees which devices a rollout reaches, with their reports', async () => {
     // Enough devices that some are included, whatever the rollout's id is.
-    const { world, key, fleet } = await startFleet(30)
+    const { world, key, fleet, at } = await openFleet(30)
     const rollout = await created(world, key, { rollout_percentage: 50 })
     const inside: string[] = []
     for (const device of fleet) if ((await runs(world, device)).length > 0) inside.push(device.deviceId)

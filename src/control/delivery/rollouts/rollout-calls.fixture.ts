@@ -1,11 +1,10 @@
 import { expect } from 'vitest'
 import { createModel } from '../../../../test/fleet-of-models.ts'
+import type { Organization } from '../../../../test/organizations.ts'
 import { startWorld, type TestDevice, type World } from '../../../../test/world.ts'
 import type { RolloutEvent, RolloutStatus } from '../../../domain/rollout.ts'
 
 export const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
-export const at = '2026-01-01T00:00:00.000Z'
-export const later = (minutes: number) => new Date(Date.parse(at) + minutes * 60_000).toISOString()
 
 export interface Rollout {
   rollout_id: string
@@ -48,11 +47,27 @@ export const runs = async (world: World, device: TestDevice): Promise<string[]> 
   return (body as { assignments: { version: string }[] }).assignments.map(({ version }) => version)
 }
 
-export const startFleet = async (devices: number, versions = ['1.0.0', '2.0.0'], options = {}) => {
+const VERSIONS = ['1.0.0', '2.0.0']
+
+const register = async (world: World, devices: number): Promise<TestDevice[]> => {
+  const first = await world.register('d0')
+  return [first, ...(await Promise.all(Array.from({ length: devices - 1 }, (_, n) => world.register(`d${n + 1}`))))]
+}
+
+/** Starts a service with a fleet. */
+export const startFleet = async (devices: number, versions = VERSIONS, options = {}) => {
   const world = await startWorld(options)
-  const fleet = [await world.register('d0')]
-  fleet.push(...(await Promise.all(Array.from({ length: devices - 1 }, (_, n) => world.register(`d${n + 1}`)))))
+  const fleet = await register(world, devices)
   const { key } = fleet[0]!
   const modelId = await createModel(world, key, 'm', versions)
   return { world, fleet, key, modelId }
+}
+
+/** Gives the organization a fleet. */
+export const fleetIn = async ({ world, org, key }: Organization, devices: number) => {
+  const fleet = await register(world, devices)
+  const modelId = await createModel(world, key, 'm', VERSIONS)
+  const started = world.now().getTime()
+  const later = (minutes: number) => new Date(started + minutes * 60_000).toISOString()
+  return { world, org, fleet, key, modelId, at: later(0), later }
 }

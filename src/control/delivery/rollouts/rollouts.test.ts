@@ -2,14 +2,14 @@ import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { createModel, uploadVersion } from '../../../../test/fleet-of-models.ts'
+import { boundOrganizations } from '../../../../test/organizations.ts'
 import {
   applyAction,
-  at,
   create,
   created,
+  fleetIn,
   get,
   history,
-  later,
   path,
   type Rollout,
   report,
@@ -18,15 +18,19 @@ import {
   uuid,
 } from './rollout-calls.fixture.ts'
 
+const openOrganization = boundOrganizations()
+
+const openFleet = async (devices: number) => fleetIn(await openOrganization(), devices)
+
 describe('creating a rollout', () => {
   it('makes it active; by default it grows to all devices in steps of ten percent an hour', async () => {
-    const { world, key, modelId } = await startFleet(1)
+    const { world, key, modelId, later, at, org } = await openFleet(1)
     const rollout = await created(world, key)
     expect(rollout).toEqual({
       rollout_id: uuid,
       model_id: modelId,
       model_name: 'm',
-      org_id: null,
+      org_id: org,
       version: '2.0.0',
       status: 'active',
       percentage: 10,
@@ -87,7 +91,7 @@ describe('creating a rollout', () => {
     await world.advance(3600)
     expect(await list('?ended_by=user')).toEqual([1, [[paused.rollout_id, 'm']]])
     expect(await list('?status=completed&ended_by=service')).toEqual([1, [[done.rollout_id, 'm']]])
-    expect(await list(`?ended_since=${later(60)}`)).toEqual([1, [[done.rollout_id, 'm']]])
+    expect(await list(`?ended_since=${world.now().toISOString()}`)).toEqual([1, [[done.rollout_id, 'm']]])
     expect((await world.request('GET', '/api/v1/rollouts?ended_since=today', { key })).status).toBe(400)
     const { api_key } = (
       await world.request('POST', '/api/v1/keys', {
@@ -99,7 +103,7 @@ describe('creating a rollout', () => {
   })
 
   it('leaves it pending if it is not to start immediately: it reaches no device until it is started', async () => {
-    const { world, key, fleet } = await startFleet(1)
+    const { world, key, fleet, later } = await openFleet(1)
     const rollout = await created(world, key, { start_immediately: false, rollout_percentage: 100 })
     expect(rollout).toMatchObject({ status: 'pending', started_at: null, next_step_at: null })
     expect((await world.request('GET', '/api/v1/rollouts/active', { key })).body).toEqual({ rollouts: [] })
@@ -113,7 +117,7 @@ describe('creating a rollout', () => {
   })
 
   it('for a version that is not uploaded warns, and no device gets it until it is', async () => {
-    const { world, key, fleet } = await startFleet(1)
+    const { world, key, fleet } = await openFleet(1)
     const rollout = await created(world, key, { version: '3.0.0', rollout_percentage: 100, target_percentage: 100 })
     expect(rollout.warnings).toEqual(['Version 3.0.0 has not been uploaded yet: devices get nothing until it is.'])
     expect(await runs(world, fleet[0]!)).toEqual([])
@@ -125,7 +129,7 @@ describe('creating a rollout', () => {
   })
 
   it('with `latest` means the version that is the latest at that time', async () => {
-    const { world, key, fleet } = await startFleet(1)
+    const { world, key, fleet } = await openFleet(1)
     const rollout = await created(world, key, { version: 'latest', rollout_percentage: 100 })
     await uploadVersion(world, key, 'm', '3.0.0')
     expect(await get(world, key, rollout)).toMatchObject({ version: '2.0.0' })
@@ -133,7 +137,7 @@ describe('creating a rollout', () => {
   })
 
   it('with invalid fields is refused, naming them; for a model that does not exist it is 404', async () => {
-    const { world, key } = await startFleet(1)
+    const { world, key } = await openFleet(1)
     for (const [body, field] of [
       [{ rollout_percentage: 101 }, 'rollout_percentage'],
       [{ rollout_percentage: -1 }, 'rollout_percentage'],
@@ -160,7 +164,7 @@ describe('creating a rollout', () => {
 
 describe('a rollout that runs', () => {
   it('grows by a step each interval while it is healthy, and completes at its target', async () => {
-    const { world, key } = await startFleet(1)
+    const { world, key, later } = await openFleet(1)
     const rollout = await created(world, key, { rollout_percentage: 20, target_percentage: 90, increment_step: 40 })
     const seen: unknown[] = []
     for (let hour = 0; hour < 4; hour++) {
@@ -187,14 +191,14 @@ describe('a rollout that runs', () => {
   })
 
   it('takes one step after an interruption, however long that was', async () => {
-    const { world, key } = await startFleet(1)
+    const { world, key, later } = await openFleet(1)
     const rollout = await created(world, key)
     await world.advance(10 * 3600)
     expect(await get(world, key, rollout)).toMatchObject({ percentage: 20, next_step_at: later(660) })
   })
 
   it('pauses with a reason as soon as too many devices fail, and continues from there when it is resumed', async () => {
-    const { world, key, fleet } = await startFleet(4)
+    const { world, key, fleet, later, at } = await openFleet(4)
     const rollout = await created(world, key, { rollout_percentage: 100 })
     await report(world, fleet[0]!, rollout, 'failed', 'out of memory')
     await report(world, fleet[1]!, rollout, 'failed', 'out of memory')
@@ -224,7 +228,7 @@ describe('a rollout that runs', () => {
   })
 
   it('rolls back automatically with auto_rollback: every device gets its previous version', async () => {
-    const { world, key, fleet } = await startFleet(3)
+    const { world, key, fleet, later } = await openFleet(3)
     const good = await created(world, key, { version: '1.0.0', rollout_percentage: 100 })
     await world.advance(3600)
     expect(await get(world, key, good)).toMatchObject({ status: 'completed' })
@@ -299,7 +303,7 @@ describe('a rollout that runs', () => {
   })
 
   it('is completed by the report of the last device that was heard from within a step interval', async () => {
-    const { world, key, fleet } = await startFleet(3)
+    const { world, key, fleet } = await openFleet(3)
     await world.advance(1800)
     await world.register('silent')
     await world.advance(1801)
@@ -318,8 +322,8 @@ describe('a rollout that runs', () => {
   })
 
   it('of a group waits only for the devices of the group, and below 100 percent for the clock', async () => {
-    const { world, key, fleet } = await startFleet(2)
-    const group = { org_id: 'acme', name: 'lab' }
+    const { world, key, fleet, org } = await openFleet(2)
+    const group = { org_id: org, name: 'lab' }
     const { id } = (await world.request('POST', '/api/v1/device-groups', { key, body: group })).body as { id: string }
     await world.request('POST', `/api/v1/device-groups/${id}/devices/d1`, { key })
     const part = await created(world, key, { rollout_percentage: 99, target_percentage: 99 })

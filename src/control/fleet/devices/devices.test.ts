@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { organizations, startWorld } from '../../../../test/world.ts'
+import { organizations } from '../../../../test/organizations.ts'
+import { startWorld } from '../../../../test/world.ts'
 
 const openOrganization = organizations()
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { formOf, organizations, startWorld } from '../../../../test/world.ts'
+import { organizations } from '../../../../test/organizations.ts'
+import { formOf, startWorld } from '../../../../test/world.ts'
 
 const openOrganization = organizations()
 
@@ -61,7 +62,7 @@ describe('a heartbeat', () => {
     const path = '/api/v1/devices/phone/heartbeat'
     // As a proxy holds it whose device has disconnected.
     const body = { status: 'active', metrics: { battery: 1 } }
-    const held = world.request('PUT', `${path}?wait_seconds=1`, { key, body })
+    const held = world.request('PUT', `${path}?wait_seconds=3`, { key, body })
     const read = async () => (await world.request('GET', '/api/v1/devices/phone', { key })).body
     await expect.poll(read).toMatchObject({ metrics: { battery: 1 } })
     const goodbye = { status: 'inactive', metrics: { battery: 2 } }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
+import { organizations } from '../../../../test/organizations.ts'
 import {
   comeOnce,
   type JobBody,
@@ -11,7 +12,7 @@ import {
   startJob,
   uploadModel,
 } from '../../../../test/training-fleet.ts'
-import { organizations, startWorld, type World } from '../../../../test/world.ts'
+import { startWorld, type World } from '../../../../test/world.ts'
 import { isTreeStrategy, STRATEGY_NAMES } from '../../../domain/strategy-rules.ts'
 import { NotNeeded } from '../../../sdk/not-needed.ts'
 import { takePart } from '../../../sdk/take-part.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
-import { formOf, organizations, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+import { organizations } from '../../../../test/organizations.ts'
+import { formOf, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
 
 const openOrganization = organizations()
 

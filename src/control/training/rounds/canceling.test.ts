@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { formOf, organizations, startWorld, type World } from '../../../../test/world.ts'
+import { organizations } from '../../../../test/organizations.ts'
+import { formOf, startWorld, type World } from '../../../../test/world.ts'
 
 const openOrganization = organizations()
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { fixtureBytes } from '../../../../test/fixtures/weights/open.ts'
-import { formOf, organizations, type TestDevice, type World } from '../../../../test/world.ts'
+import { organizations } from '../../../../test/organizations.ts'
+import { formOf, type TestDevice, type World } from '../../../../test/world.ts'
 
 const openOrganization = organizations()
 

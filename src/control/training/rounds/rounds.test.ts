@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { formOf, organizations, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+import { organizations } from '../../../../test/organizations.ts'
+import { formOf, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
 import { readTensorFloats } from '../../../tensors/elements.ts'
 import { readWeights } from '../../../tensors/read-weights.ts'
 import { bytesSource } from '../../../tensors/sources.ts'

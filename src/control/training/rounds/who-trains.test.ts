@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { formOf, organizations, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+import { organizations } from '../../../../test/organizations.ts'
+import { formOf, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
 import { createDevice } from '../../../sdk/device-client.ts'
 import { initialModel } from '../../../sdk/trainers/dense-network.ts'
 import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'

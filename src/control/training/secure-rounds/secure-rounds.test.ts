@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
+import { organizations } from '../../../../test/organizations.ts'
 import {
   connect,
   GLOBAL,
@@ -9,7 +10,7 @@ import {
   stepsOf,
   tensorsOf,
 } from '../../../../test/secure-fleet.ts'
-import { formOf, organizations, startWorld, type World } from '../../../../test/world.ts'
+import { formOf, startWorld, type World } from '../../../../test/world.ts'
 import { takePart } from '../../../sdk/take-part.ts'
 import { advertise } from '../../../secure-aggregation/device-part.ts'
 import { TRAILER } from '../../../secure-aggregation/fixed-point.ts'

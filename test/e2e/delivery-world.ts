@@ -51,10 +51,12 @@ export const startDelivered = async (webFolder: string): Promise<Delivered> => {
 
   const rolloutsOf = async (model: string) =>
     ((await ask('GET', `/models/${model}/rollouts`)) as unknown as { rollouts: readonly Started[] }).rollouts
-  /** The policy creates a canary after the round has ended: returns it once it is there. */
+  /** The job may end before the policy's next turn, which creates the canary: returns it once it is there. */
   const canaryAfter = async (earlier: number): Promise<Started> => {
-    await expect.poll(async () => (await rolloutsOf('my-model')).length).toBe(earlier + 1)
-    return (await rolloutsOf('my-model'))[0]!
+    await world.service.runDueTasks()
+    const rollouts = await rolloutsOf('my-model')
+    expect(rollouts).toHaveLength(earlier + 1)
+    return rollouts[0]!
   }
 
   const modelId = await uploadModel(world, key, 'my-model')

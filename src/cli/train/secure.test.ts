@@ -55,7 +55,7 @@ it('a round of a secure job computes the sum of the updates, shows none of them,
   expect(await svc('train', 'verify', roundId)).toMatchObject({ exitCode: 0 })
 })
 
-it('a secure job without a threshold lets each round set it; an invalid threshold is refused by field name', async () => {
+it('a secure job without a threshold lets each round set it; an invalid threshold is refused by the name of its option', async () => {
   const { world, members } = await secureFleet(2)
   const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: members[0]!.key, SERVICE_API_BASE: world.baseUrl }
   const svc = (...argv: string[]) => runInProcess(argv, { env })
@@ -65,7 +65,7 @@ it('a secure job without a threshold lets each round set it; an invalid threshol
   await svc('train', 'stop', 'small')
   expect(await start('--secure-aggregation', '1')).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining('secure_aggregation.threshold'),
+    stderr: expect.stringContaining('--secure-aggregation must be an integer from 2'),
   })
   expect(await start('--secure-aggregation', '--strategy', 'krum')).toMatchObject({
     exitCode: 1,

@@ -71,6 +71,8 @@ export const startDelivered = async (webFolder: string): Promise<Delivered> => {
   const fields = { model: 'my-model', rounds: 2, min_devices: 12, target_devices: 12 }
   const job = (await startJob(world, key, { ...fields, name: 'first try' })).body as Started
   await play(world, job.id, fleet)
+  // The policy decides on rounds that end at its time or later.
+  await world.advance(1)
   await ask('PUT', '/models/my-model/policy', { enabled: true, canary_percentage: 25, observe_minutes: 30 })
   const second = (await startJob(world, key, { ...fields, rounds: 1 })).body as Started
   await play(world, second.id, fleet)

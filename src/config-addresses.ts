@@ -1,10 +1,10 @@
 // Settings that contain addresses: of a database, a mail server, an identity provider, proxies.
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { withoutCredentials } from './domain/address-credentials.ts'
 import { isLoopback } from './domain/loopback.ts'
 import { parseOrigins, parsePublicUrl } from './domain/own-hosts.ts'
 import { parseStorageUrl, type StorageLocation } from './domain/storage-location.ts'
-import { withoutCredentials } from './domain/without-credentials.ts'
 
 /** An invalid setting. The service prints the message and does not start. */
 export class ConfigError extends Error {
@@ -130,12 +130,10 @@ const isNetwork = (text: string): boolean => {
 export const proxiesOf = (value: string | undefined): readonly string[] => {
   if (value === undefined || value === 'off') return []
   const networks = value.split(',').map((part) => part.trim())
-  if (networks.every(isNetwork)) return networks
+  const wrong = networks.filter((one) => !isNetwork(one))
+  if (wrong.length === 0) return networks
   throw new ConfigError(
     'SERVICE_TRUST_PROXY must be off, or list the addresses and networks of your proxies, such as 10.0.0.0/8,::1 ' +
-      `(also by name: ${NAMED_NETWORKS.join(', ')}), got '${networks
-        .filter((one) => !isNetwork(one))
-        .map(withoutCredentials)
-        .join(',')}'.`,
+      `(also by name: ${NAMED_NETWORKS.join(', ')}), got '${wrong.map(withoutCredentials).join(',')}'.`,
   )
 }

@@ -13,9 +13,6 @@ import { diskFault } from './disk-fault.ts'
 
 // What an agent keeps in the folder of a round until its update is accepted.
 
-/** The model while it is being downloaded. */
-export const PARTIAL = 'global.partial'
-
 /** Ids are used as names of folders. */
 export const requireRoundId = (roundId: string): string => {
   if (/^[\w-]{1,64}$/.test(roundId)) return roundId

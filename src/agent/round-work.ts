@@ -1,12 +1,11 @@
 import { openAsBlob } from 'node:fs'
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { ApiError } from '../client/client.ts'
 import { percent } from '../domain/percent.ts'
 import { plural } from '../domain/plural.ts'
 import { makeFolder } from '../platform/files/make-folder.ts'
 import { exists } from '../platform/files/missing-file.ts'
-import { openFileSink } from '../platform/transfer/file-sink.ts'
 import type { CallOptions, Device, TrainingReport } from '../sdk/device.ts'
 import { NotNeeded, notNeeded } from '../sdk/not-needed.ts'
 import { isTransient } from '../sdk/retry.ts'
@@ -16,18 +15,17 @@ import type { Evaluation } from '../sdk/trainers/train.ts'
 import type { Plan } from '../sdk/wire.ts'
 import { platformExpandMask } from '../secure-aggregation/platform-crypto.ts'
 import { type AgentTrainer, DamagedMemory, type TrainingOutcome, type TrainingTask } from './agent-trainer.ts'
+import { fetchModel } from './fetch-model.ts'
 import { type JobMemory, openJobMemory } from './job-memory.ts'
 import { isKeyRefused } from './registration.ts'
 import {
   type FinishedTraining,
   failureReasonOf,
   openSecureMemory,
-  PARTIAL,
   readFinished,
   requireRoundId,
   writeFinished,
 } from './round-folder.ts'
-import { extensionByContent } from './weight-file-extension.ts'
 
 export interface RoundContext {
   readonly device: Device
@@ -79,22 +77,9 @@ const removeOthers = async (roundId: string, context: RoundContext): Promise<voi
   }
 }
 
-/** Downloads the round's model into its folder, and resumes an earlier download. Returns null if the round has no model. */
-const fetchGlobal = async (plan: Plan, folder: string, { device, signal }: RoundContext): Promise<string | null> => {
-  if (plan.model === null) return null
-  const partial = join(folder, PARTIAL)
-  const earlier = (await readdir(folder)).find((name) => name.startsWith('global.'))
-  if (earlier !== undefined && earlier !== PARTIAL) await rename(join(folder, earlier), partial)
-  const sink = await openFileSink(partial)
-  try {
-    await device.download(plan, sink, { signal })
-  } finally {
-    await sink.close()
-  }
-  const path = join(folder, `global${extensionByContent(partial)}`)
-  await rename(partial, path)
-  return path
-}
+/** Returns null if the round has no model. */
+const fetchGlobal = async (plan: Plan, folder: string, { device, signal }: RoundContext): Promise<string | null> =>
+  plan.model === null ? null : fetchModel(folder, (sink) => device.download(plan, sink, { signal }))
 
 /** Downloads the service's control variate, if the strategy has one. */
 const fetchControl = async (plan: Plan, folder: string, { device, signal }: RoundContext): Promise<string | null> => {

@@ -1,5 +1,5 @@
+import { hasCredentials, withoutCredentials } from '../domain/address-credentials.ts'
 import { isLoopback } from '../domain/loopback.ts'
-import { withoutCredentials } from '../domain/without-credentials.ts'
 import { wrongUsage } from './failure.ts'
 
 export const DEFAULT_API_BASE = 'http://127.0.0.1:8000'
@@ -14,7 +14,7 @@ export const parseApiBase = (text: string, source: string): string => {
     )
   }
   const plain = (url.origin + url.pathname).replace(/\/+$/, '')
-  if (url.username !== '' || url.password !== '') {
+  if (hasCredentials(url)) {
     throw wrongUsage(
       `${source} contains a user name or password.`,
       `Leave it out: ${plain}. To sign in with a key, run: svc login --api-key`,

@@ -1,3 +1,4 @@
+import { hasCredentials } from './address-credentials.ts'
 import { badRequest } from './errors.ts'
 import { EVENT_TOPICS } from './event-topics.ts'
 
@@ -169,7 +170,7 @@ export const readEndpoint = (type: IntegrationType, given: string | undefined): 
       `endpoint must begin with ${protocols.map((each) => `${each}//`).join(' or ')}, such as ${example}.`,
     )
   }
-  if (url.username !== '' || url.password !== '') {
+  if (hasCredentials(url)) {
     throw badRequest(
       'endpoint must not contain a password, because endpoints are shown: use config.username and config.password.',
     )

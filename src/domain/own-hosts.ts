@@ -1,3 +1,5 @@
+import { hasCredentials } from './address-credentials.ts'
+
 /** Hosts that a server without a key accepts, in addition to those that no web page can be loaded from. */
 export interface OwnHosts {
   /** Lowercase names: this machine's, and the configured ones. */
@@ -41,7 +43,7 @@ export const isOwnOrigin = (origin: string, own: OwnHosts): boolean => {
 export const parsePublicUrl = (text: string): string | null => {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || !['http:', 'https:'].includes(url.protocol)) return null
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return null
+  if (hasCredentials(url) || url.search !== '' || url.hash !== '') return null
   return (url.origin + url.pathname).replace(/\/+$/, '')
 }
 

@@ -1,4 +1,5 @@
 import { badRequest, conflict } from './errors.ts'
+import { plural } from './plural.ts'
 import { privateDueEvent } from './private-round.ts'
 import { cut } from './text.ts'
 
@@ -69,7 +70,7 @@ export const describeFailures = (failures: {
   const shown = reasons.slice(0, MAX_REASONS).map(({ reason, count }) => `${oneLine(reason)} (${count})`)
   const others = reasons.slice(MAX_REASONS).reduce((sum, { count }) => sum + count, 0)
   if (others > 0) shown.push(`other reasons (${others})`)
-  return `${failed} of ${selected} ${selected === 1 ? 'device' : 'devices'} failed: ${shown.join(', ')}`
+  return `${failed} of ${plural(selected, 'device')} failed: ${shown.join(', ')}`
 }
 
 const oneLine = (reason: string): string => {

@@ -1,4 +1,4 @@
-import { withoutCredentials } from './without-credentials.ts'
+import { hasCredentials, withoutCredentials } from './address-credentials.ts'
 
 /** Where weight files are stored. */
 export type StorageLocation = FolderLocation | S3Location
@@ -28,7 +28,7 @@ const s3Location = (url: URL): S3Location | string => {
   const { hostname: bucket, searchParams, pathname } = url
   const unknown = [...searchParams.keys()].find((name) => name !== 'endpoint' && name !== 'region')
   if (unknown !== undefined) return `'${unknown}' is not a known parameter; use endpoint or region`
-  if (url.username !== '' || url.password !== '') {
+  if (hasCredentials(url)) {
     return 'keys do not belong in it: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'
   }
   if (url.port !== '' || !BUCKET.test(bucket)) return `'${url.host}' is not the name of a bucket`
@@ -38,7 +38,7 @@ const s3Location = (url: URL): S3Location | string => {
   }
   const endpoint = searchParams.get('endpoint')
   const host = endpoint !== null && URL.canParse(endpoint) ? new URL(endpoint) : null
-  if (host !== null && (host.username !== '' || host.password !== '')) {
+  if (host !== null && hasCredentials(host)) {
     return 'keys do not belong in its endpoint: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'
   }
   if (endpoint !== null && (host === null || !['http:', 'https:'].includes(host.protocol) || host.pathname !== '/')) {

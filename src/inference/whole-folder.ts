@@ -1,25 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { readdir, rename, rm, stat } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { nullIfMissing } from '../platform/files/missing-file.ts'
+import { removeLeftovers } from '../platform/files/temporary-folder.ts'
 
 // Folders that appear in and disappear from `root` atomically.
-
-const DAY_MS = 24 * 60 * 60 * 1000
 
 /** Returns a temporary path for a folder that is not complete yet. */
 export const growingIn = (root: string): string => join(root, `.adding-${randomBytes(6).toString('hex')}`)
 
-/** Removes leftovers of interrupted runs, which are older than a day. */
-export const clearLeftovers = async (root: string, now: number): Promise<void> => {
-  for (const name of await readdir(root)) {
-    if (!/^\.(adding|removed)-/.test(name)) continue
-    const age = await stat(join(root, name))
-      .then(({ mtimeMs }) => now - mtimeMs)
-      .catch(() => 0)
-    if (age > DAY_MS) await rm(join(root, name), { recursive: true, force: true })
-  }
-}
+export const clearLeftovers = (root: string): Promise<void> =>
+  removeLeftovers(root, (name) => /^\.(adding|removed)-/.test(name))
 
 /** Hides a folder in one step, then deletes it. Returns whether it existed. */
 export const discard = async (root: string, folder: string): Promise<boolean> => {

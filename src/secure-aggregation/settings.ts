@@ -1,4 +1,5 @@
 import { badRequest } from '../domain/errors.ts'
+import { plural } from '../domain/plural.ts'
 
 /**
  * Settings that all parties of a secure round agree on before it begins.
@@ -37,7 +38,7 @@ export const secureSettings = (requested: {
   const { devices, range = DEFAULT_RANGE, maxWeight = 1 } = requested
   if (!Number.isInteger(devices) || devices < 2 || devices > MAX_DEVICES) {
     throw badRequest(
-      `secure_aggregation: a round of ${devices} ${devices === 1 ? 'device' : 'devices'} cannot be secure. Select between 2 and ${MAX_DEVICES}.`,
+      `secure_aggregation: a round of ${plural(devices, 'device')} cannot be secure. Select between 2 and ${MAX_DEVICES}.`,
     )
   }
   const threshold = requested.threshold ?? defaultThreshold(devices)

@@ -1,5 +1,5 @@
+import { withoutCredentials } from '../../domain/address-credentials.ts'
 import { displayCode, typedCode } from '../../domain/pairing.ts'
-import { withoutCredentials } from '../../domain/without-credentials.ts'
 import { wrongUsage } from '../failure.ts'
 import { parseApiBase } from '../service-address.ts'
 

@@ -62,7 +62,7 @@ const quantized = async (
   const root = session.home.folder
   const folder = growingIn(root)
   await makeFolder(folder, 0o700)
-  await clearLeftovers(root, Date.now())
+  await clearLeftovers(root)
   const discard = () => rm(folder, { recursive: true, force: true })
   const options = { method: quantize, ...(qualityThreshold !== undefined && { qualityThreshold }) }
   const place = (method: string): string => join(folder, nameOf(pushed.fileName, method))

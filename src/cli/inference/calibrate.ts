@@ -1,4 +1,5 @@
 import { percent } from '../../domain/percent.ts'
+import { plural } from '../../domain/plural.ts'
 import { type Generated, generate } from '../../inference/benchmark/generate.ts'
 import { InferenceError } from '../../inference/errors.ts'
 import { readGgufHeader } from '../../inference/models/gguf/header.ts'
@@ -149,7 +150,7 @@ export const calibrate = async (session: Session, options: CalibrateOptions): Pr
   const names = models.map(({ file }) => file.name)
   const responses: Replies[] = []
   for (const chosen of models) {
-    out.note(`${chosen.file.name}: ${prompts.length} ${prompts.length === 1 ? 'prompt' : 'prompts'}.`)
+    out.note(`${chosen.file.name}: ${plural(prompts.length, 'prompt')}.`)
     responses.push(await answersOf(session, chosen, prompts, options))
   }
   const trials = trialsOf(prompts, responses)

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { hasCredentials } from '../../domain/address-credentials.ts'
 import { anySignal } from '../../domain/any-signal.ts'
 import type { Io } from '../io.ts'
 
@@ -20,7 +21,7 @@ export const ollamaAddress = ({ OLLAMA_HOST }: Io['env']): string => {
   const text = /^https?:/.test(given) ? given : `http://${given}`
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null) throw new Error('OLLAMA_HOST is not an address, such as 127.0.0.1:11434')
-  if (url.username !== '' || url.password !== '') throw new Error('OLLAMA_HOST contains a user name or password')
+  if (hasCredentials(url)) throw new Error('OLLAMA_HOST contains a user name or password')
   // A wildcard address to listen on cannot be connected to.
   const host = ['0.0.0.0', '[::]'].includes(url.hostname) ? '127.0.0.1' : url.hostname
   const port = url.port || (/^https?:/.test(given) ? '' : String(PORT))

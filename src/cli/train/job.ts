@@ -1,6 +1,7 @@
 import type { operations } from '../../client/api.gen.ts'
 import { ownEntry } from '../../domain/own-entry.ts'
 import { percent } from '../../domain/percent.ts'
+import { plural } from '../../domain/plural.ts'
 import type { Connection } from '../connection.ts'
 import { modelNamed } from '../model-sources/catalog.ts'
 import type { Output } from '../output.ts'
@@ -48,7 +49,7 @@ export const roundLine = (round: JobRound, place: number, rounds: number): strin
     ...otherNames(round.metrics)
       .slice(0, MAX_NAMED)
       .map((name) => named(name, round.metrics![name]!.mean)),
-    `${round.completed_devices} ${round.completed_devices === 1 ? 'update' : 'updates'}`,
+    plural(round.completed_devices, 'update'),
   ]
   return `${name}: ${parts.filter((part) => part !== null).join(', ')}`
 }
@@ -67,7 +68,7 @@ export const evaluationLine = ({ evaluation }: JobRound, place: number): string 
     ...otherNames(metrics)
       .slice(0, MAX_NAMED)
       .map((name) => named(name, ownEntry(metrics, name)!.mean)),
-    `${devices} ${devices === 1 ? 'device' : 'devices'}`,
+    plural(devices, 'device'),
   ]
   return `Model of round ${place} on held-out data: ${parts.join(', ')}`
 }
@@ -93,7 +94,7 @@ const metricColumns = (history: readonly JobRound[]): readonly MetricColumn[] =>
 
 /** `epsilon 2.35 spent at delta 0.00001, by 10 rounds` */
 const spending = ({ epsilon, target_delta, rounds }: NonNullable<JobDetail['privacy_spent']>): string =>
-  `epsilon ${Number(epsilon.toPrecision(4))} spent at delta ${target_delta}, by ${rounds} ${rounds === 1 ? 'round' : 'rounds'}`
+  `epsilon ${Number(epsilon.toPrecision(4))} spent at delta ${target_delta}, by ${plural(rounds, 'round')}`
 
 /** Says what the result of a completed job is, and how to fetch it. The job is done, even if the service is unreachable by now. */
 export const resultOf = async (

@@ -76,7 +76,7 @@ export const addModel = async (home: string, options: ModelToAdd): Promise<Model
   const source = format === 'gguf' ? (partsOf(found.path)?.[0] ?? found.path) : found.path
   const variant = normalVariant(requested ?? variantInName(basename(source)) ?? 'default')
   await makeFolder(root, 0o700)
-  await clearLeftovers(root, Date.now())
+  await clearLeftovers(root)
   const growing = growingIn(root)
   const file = basename(source).replace(/^\.+|[:\\]/g, '_')
   const folder = join(root, name, variant)

@@ -1,6 +1,6 @@
 import { dirname, join, posix } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withoutCredentials } from '../../domain/without-credentials.ts'
+import { hasCredentials, withoutCredentials } from '../../domain/address-credentials.ts'
 import { type DownloadOptions, downloadFile } from '../../platform/transfer/download-file.ts'
 import type { FoundFile } from '../../platform/transfer/remote-file.ts'
 import { Interruption, TransferError } from '../../platform/transfer/transfer-error.ts'
@@ -24,7 +24,7 @@ const addressIn = (env: Environment, name: string, usual: string): URL => {
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
     throw new TransferError(`${name} is not a web address: '${withoutCredentials(text)}'.`, { advice })
   }
-  if (url.username !== '' || url.password !== '') {
+  if (hasCredentials(url)) {
     throw new TransferError(`${name} contains a user name or password.`, { advice })
   }
   return url

@@ -214,9 +214,10 @@ it('redirects in circles or to addresses that are not on the web are not followe
   }
   await expect(redirecting('/round')).rejects.toThrow('redirects more than 5 times.')
   await expect(redirecting('file:///etc/passwd')).rejects.toThrow('redirects to something that is not a web address.')
-  await expect(redirecting('http://user:pw@127.0.0.1/')).rejects.toThrow(
-    'redirects to something that is not a web address.',
-  )
+  for (const login of ['user:pw', ':pw'])
+    await expect(redirecting(`http://${login}@127.0.0.1/`)).rejects.toThrow(
+      'redirects to something that is not a web address.',
+    )
 })
 
 it('HF_ENDPOINT must be an address', async () => {

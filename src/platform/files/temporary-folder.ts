@@ -2,22 +2,28 @@ import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isRunning } from './file-lock.ts'
+import { nullIfMissing } from './missing-file.ts'
 
 /** The name contains the id of the process that deletes the folder when it is done. */
 const NAME = /^\.?svc-[a-z-]+-(\d+)-\w{6}$/
 /** A process in another container that shares the folder cannot be examined. */
 const DAY_MS = 24 * 60 * 60 * 1000
 
-const removeOfDead = async (parent: string): Promise<void> => {
-  for (const name of await readdir(parent)) {
-    const pid = NAME.exec(name)?.[1]
-    if (pid === undefined || isRunning(Number(pid))) continue
+/** Deletes folders in `parent` that killed processes of this user left behind more than a day ago. */
+export const removeLeftovers = async (parent: string, isLeftover: (name: string) => boolean): Promise<void> => {
+  for (const name of (await readdir(parent)).filter(isLeftover)) {
     const path = join(parent, name)
-    const { mtimeMs, uid } = await lstat(path)
+    const found = await nullIfMissing(lstat(path))
     // In those of other users, a link could replace a folder while it is being deleted.
-    if (Date.now() - mtimeMs <= DAY_MS || (process.getuid?.() ?? uid) !== uid) continue
+    if (found === null || Date.now() - found.mtimeMs <= DAY_MS || (process.getuid?.() ?? found.uid) !== found.uid)
+      continue
     await rm(path, { recursive: true, force: true }).catch(() => undefined)
   }
+}
+
+const isOfDead = (name: string): boolean => {
+  const pid = NAME.exec(name)?.[1]
+  return pid !== undefined && !isRunning(Number(pid))
 }
 
 /** The folders that this process has examined; it takes long if there are many files. */
@@ -30,7 +36,7 @@ const examined = new Set<string>()
 export const makeTemporaryFolder = async (prefix: `${'' | '.'}svc-${string}`, parent = tmpdir()): Promise<string> => {
   if (!examined.has(parent)) {
     examined.add(parent)
-    await removeOfDead(parent).catch(() => undefined)
+    await removeLeftovers(parent, isOfDead).catch(() => undefined)
   }
   return mkdtemp(join(parent, `${prefix}-${process.pid}-`))
 }

@@ -1,6 +1,7 @@
 import type { TLocalizedValidationError } from 'typebox/error'
 import { Pointer } from 'typebox/value'
 import { fieldAt, pointerTo } from '../../domain/json-pointer.ts'
+import { plural } from '../../domain/plural.ts'
 import type { SchemaParts } from './schema-parts.ts'
 import { MUST_BE } from './wire.schema.ts'
 
@@ -18,8 +19,6 @@ const FORMATS: Readonly<Record<string, string>> = {
 /** Not `tokens`, which are counts, as in max_tokens. */
 const SECRET = /key|token(?!s)|secret|code|password/i
 const MAX_ERRORS = 3
-
-const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 const span = (low: number | undefined, high: number | undefined, noun: string): string => {
   if (low !== undefined && high !== undefined)

@@ -1,3 +1,4 @@
+import { hasCredentials } from '../../domain/address-credentials.ts'
 import { anySignal } from '../../domain/any-signal.ts'
 import { jsonOrNull } from '../../domain/parse-json.ts'
 import { withAbortableBody } from './abortable-body.ts'
@@ -81,7 +82,7 @@ export const follow = async (start: URL, requested: Request): Promise<FollowedRe
     const location = response.headers.get('location')
     if (status < 300 || status > 399 || location === null) return { response, about }
     const next = URL.canParse(location, url.href) ? new URL(location, url) : null
-    if (next === null || !['http:', 'https:'].includes(next.protocol) || next.username !== '') {
+    if (next === null || !['http:', 'https:'].includes(next.protocol) || hasCredentials(next)) {
       await response.body?.cancel()
       throw new TransferError(`${url.host} redirects to something that is not a web address.`)
     }

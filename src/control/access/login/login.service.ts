@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Caller } from '../../../domain/access.ts'
+import { hasCredentials } from '../../../domain/address-credentials.ts'
 import { badRequest, conflict, forbidden, unauthorized } from '../../../domain/errors.ts'
 import { isLoopback } from '../../../domain/loopback.ts'
 import { isSameText, tokenHash } from '../../../platform/token-hash.ts'
@@ -112,7 +113,7 @@ export const createLoginService = (
 /** Accepts only http on this machine: a code must never be sent to another server. */
 const loopbackUrl = (text: string): URL => {
   const url = URL.canParse(text) ? new URL(text) : null
-  if (url === null || url.protocol !== 'http:' || !isLoopback(url.hostname) || url.username !== '') {
+  if (url === null || url.protocol !== 'http:' || !isLoopback(url.hostname) || hasCredentials(url)) {
     throw badRequest('redirect_uri must be an http address on this machine, such as http://127.0.0.1:49152/callback.')
   }
   url.search = ''

@@ -62,7 +62,12 @@ describe('browser login', () => {
 
   it('never sends a code to an address that is not on this machine', async () => {
     const world = await startWorld()
-    const addresses = ['https://127.0.0.1/x', 'http://example.org/x', 'http://127.0.0.1.example.org/']
+    const addresses = [
+      'https://127.0.0.1/x',
+      'http://example.org/x',
+      'http://127.0.0.1.example.org/',
+      'http://:pw@127.0.0.1/x',
+    ]
     for (const redirect_uri of [...addresses, 'javascript:alert(1)', 'x']) {
       const { status } = await authorize(world, undefined, { ...requested, redirect_uri })
       expect([redirect_uri, status]).toEqual([redirect_uri, 400])

@@ -1,4 +1,5 @@
 import type { VisibleEvaluation, VisibleSummaries } from '../../../domain/disclosure.ts'
+import { plural } from '../../../domain/plural.ts'
 import { neededUpdates } from '../../../domain/round.ts'
 import { blobPath } from '../../../platform/blobs/blob-store.ts'
 import { coarsenessWarning } from '../../../secure-aggregation/fixed-point.ts'
@@ -67,10 +68,9 @@ const fewDevices = (round: StoredRound): string | null => {
   const needed = neededUpdates(round)
   // The number of devices that a private draw has selected is secret.
   if (privacy !== null || takingPart >= needed) return null
-  const active =
-    takingPart === 0 ? 'No active device' : `Only ${takingPart} active device${takingPart === 1 ? '' : 's'}`
+  const active = takingPart === 0 ? 'No active device' : `Only ${plural(takingPart, 'active device')}`
   return (
-    `${active} could be selected, but the round needs ${needed} update${needed === 1 ? '' : 's'}: it waits for more until ${timeoutAt.toISOString()}. ` +
+    `${active} could be selected, but the round needs ${plural(needed, 'update')}: it waits for more until ${timeoutAt.toISOString()}. ` +
     'A round selects active devices of its organization or, if it has one, of its group or federation.'
   )
 }

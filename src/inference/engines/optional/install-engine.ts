@@ -86,7 +86,7 @@ const prepare = async (part: OptionalEngine, staging: string): Promise<void> => 
 const install = async (part: OptionalEngine, options: InstallOptions): Promise<void> => {
   const { engines, env, signal, note } = options
   await makeFolder(engines, 0o700)
-  await clearLeftovers(engines, Date.now())
+  await clearLeftovers(engines)
   const folder = join(engines, part.folder)
   const staging = growingIn(engines)
   try {

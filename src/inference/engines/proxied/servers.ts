@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { withoutCredentials } from '../../../domain/without-credentials.ts'
+import { hasCredentials, withoutCredentials } from '../../../domain/address-credentials.ts'
 import { InferenceError } from '../../errors.ts'
 import type { ModelFormat } from '../../models/model-file.ts'
 import type { EngineName, ResponseFormat } from '../engine.ts'
@@ -100,14 +100,7 @@ export const serverNamed = (name: string): ServerProgram | null =>
 export const addressOf = (engine: string): string | null => {
   if (!engine.includes('://')) return null
   const url = URL.canParse(engine) ? new URL(engine) : null
-  if (
-    url === null ||
-    !/^https?:$/.test(url.protocol) ||
-    url.username !== '' ||
-    url.password !== '' ||
-    url.search !== '' ||
-    url.hash !== ''
-  ) {
+  if (url === null || !/^https?:$/.test(url.protocol) || hasCredentials(url) || url.search !== '' || url.hash !== '') {
     const shown = withoutCredentials(engine).slice(0, 200)
     const key = 'without a user name, password, or query; a key goes into SERVICE_ENGINE_API_KEY'
     throw new InferenceError(

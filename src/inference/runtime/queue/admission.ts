@@ -1,3 +1,4 @@
+import { plural } from '../../../domain/plural.ts'
 import type { Engine } from '../../engines/engine.ts'
 import { InferenceError } from '../../errors.ts'
 
@@ -88,7 +89,6 @@ interface Ticket {
   readonly end: () => void
 }
 
-const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 const seconds = (count: number): string => plural(count, 'second')
 
 export const createAdmission = ({ slots, maxQueue, timeoutMs, work = '', now }: AdmissionOptions): Admission => {

@@ -1,6 +1,6 @@
 // Bundles each compiled program into one file.
 import { readFileSync, realpathSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { build } from 'esbuild'
 
 /** Loaded on demand, or dependent on files next to them. */
@@ -48,8 +48,9 @@ const bundle = (built, name, folder, chunk) => {
         name: 'places',
         setup: ({ onLoad }) =>
           onLoad({ filter: /\.js$/ }, ({ path }) => {
-            if (!path.startsWith(`${built}/`)) return undefined
-            const place = `new URL(${JSON.stringify(`./${relative(outdir, path)}`)}, import.meta.url).href`
+            if (!path.startsWith(built + sep)) return undefined
+            const file = relative(outdir, path).split(sep).join('/')
+            const place = `new URL(${JSON.stringify(`./${file}`)}, import.meta.url).href`
             return { contents: readFileSync(path, 'utf8').replace(/(?<!['"])import\.meta\.url/g, place) }
           }),
       },

@@ -2,7 +2,7 @@
 // Reports (`*.report.ts`) of later modules may read it, and reports may not write. A condition with an `or` must be in
 // parentheses. Run by `npm run check`.
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { looseConditionsIn } from './loose-conditions.ts'
@@ -86,7 +86,10 @@ const filesUnder = (folder: string): readonly SourceFile[] =>
   (readdirSync(join(ROOT, folder), { recursive: true }) as string[])
     .filter((name) => name.endsWith('.ts') && !/\.(test|fixture)\.ts$/.test(name))
     .sort()
-    .map((name) => ({ path: `${folder}/${name}`, text: readFileSync(join(ROOT, folder, name), 'utf8') }))
+    .map((name) => ({
+      path: `${folder}/${name.split(sep).join('/')}`,
+      text: readFileSync(join(ROOT, folder, name), 'utf8'),
+    }))
 
 const MIGRATIONS = 'src/platform/db/migrations'
 /** Tables of the migrations themselves. */

@@ -53,6 +53,8 @@ const start = async (): Promise<void> => {
   }
   process.on('SIGTERM', shutDown)
   process.on('SIGINT', shutDown)
+  // Programs cannot send signals on Windows.
+  process.once('message', () => shutDown('SIGTERM'))
   // `svc up` and the demo start the service in its own process group, with a channel that closes however they end.
   const shutDownAlone = (): void => shutDown('The program that started the service has ended')
   // Nobody reads the output then, or after `npm start | head`.

@@ -1,5 +1,6 @@
 import { readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { renameWithRetries } from '../platform/files/durable-file.ts'
 import { openFileSink } from '../platform/transfer/file-sink.ts'
 import type { DownloadSink } from '../sdk/download.ts'
 import { extensionByContent } from './weight-file-extension.ts'
@@ -18,6 +19,6 @@ export const fetchModel = async (folder: string, download: (sink: DownloadSink) 
     await sink.close()
   }
   const path = join(folder, `global${extensionByContent(partial)}`)
-  await rename(partial, path)
+  await renameWithRetries(partial, path)
   return path
 }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { createOutput } from './output.ts'
+import { pagerOf } from './pager.ts'
 
 const collect = (isTTY: boolean, env: Record<string, string> = {}) => {
   const texts = { stdout: '', stderr: '' }
@@ -57,4 +58,8 @@ it('hides keys in notes', () => {
   const { out, texts } = collect(false)
   out.note('unknown option --key=sk_live_0123456789abcdef!')
   expect(texts.stderr).toBe('unknown option --key=sk_live_…!\n')
+})
+
+it('Windows, which has no less, needs no pager', async () => {
+  expect(await pagerOf({}, 'win32')('a long table\n')).toBe(false)
 })

@@ -4,11 +4,11 @@ import type { Io } from './io.ts'
 /** Keeps colors, does not wrap lines, and exits if the text fits on one screen. */
 const LESS = { LESS: 'FRX', LESSCHARSET: 'utf-8' }
 
-/** SVC_PAGER, else PAGER, else less; no pager if that is empty or `cat`. */
+/** SVC_PAGER, else PAGER, else less, which Windows does not have; no pager if that is empty or `cat`. */
 export const pagerOf =
-  (env: Io['env']): NonNullable<Io['pager']> =>
+  (env: Io['env'], platform: NodeJS.Platform = process.platform): NonNullable<Io['pager']> =>
   (text) => {
-    const command = env.SVC_PAGER ?? env.PAGER ?? 'less'
+    const command = env.SVC_PAGER ?? env.PAGER ?? (platform === 'win32' ? '' : 'less')
     if (command.trim() === '' || command.trim() === 'cat') return Promise.resolve(false)
     return new Promise((resolve) => {
       const child = spawn(command, [], {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { askToEnd } from '../platform/threads/ask-to-end.ts'
 import { threadEntry } from '../platform/threads/start-thread.ts'
 
 /** Runs `npm start` on a free port: the real service in a separate process, with its data in `dataDir`. */
@@ -33,7 +34,7 @@ export const startService = async (dataDir: string) => {
     baseUrl,
     /** Resolves once the service has finished requests in flight. */
     async stop(): Promise<void> {
-      child.kill('SIGTERM')
+      askToEnd(child)
       await ended
     },
   }

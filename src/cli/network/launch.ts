@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type SpawnOptions, spawn } from 'node:child_process'
 import { rm, writeFile } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { findProgram } from '../../inference/find-program.ts'
@@ -12,6 +12,7 @@ import type { SessionIo } from '../io.ts'
 import { localName } from '../model-sources/local-model.ts'
 import type { Session } from '../session.ts'
 import { AGENTS, DEFAULT_MODEL } from './agents.ts'
+import { batchCommand } from './command-line.ts'
 import { type LocalServer, modelOf, startServer } from './local-server.ts'
 import { serverAt, serverKey } from './running-server.ts'
 
@@ -72,12 +73,13 @@ const runAgent = ({ path, argv, env }: AgentRun, io: SessionIo): Promise<number>
   withoutInterrupts(
     () =>
       new Promise((resolve, reject) => {
-        const child = spawn(path, argv, {
-          stdio: 'inherit',
-          cwd: io.cwd,
-          env: { ...io.env, ...env },
-          shell: process.platform === 'win32',
-        })
+        const options: SpawnOptions = { stdio: 'inherit', cwd: io.cwd, env: { ...io.env, ...env } }
+        const child = /\.(cmd|bat)$/i.test(path)
+          ? spawn('cmd.exe', ['/d', '/s', '/c', batchCommand(path, argv)], {
+              ...options,
+              windowsVerbatimArguments: true,
+            })
+          : spawn(path, argv, options)
         const stop = (): void => void child.kill('SIGTERM')
         io.signal.addEventListener('abort', stop, { once: true })
         child.once('error', reject)

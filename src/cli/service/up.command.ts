@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Command } from 'commander'
+import { askToEnd } from '../../platform/threads/ask-to-end.ts'
 import { Failure } from '../failure.ts'
 import { openBrowser } from '../login/open-browser.ts'
 import { numberFrom } from '../options.ts'
@@ -41,7 +42,7 @@ const up = async (options: UpOptions, session: Session): Promise<void> => {
   process.once('exit', kill)
   const stop = (): void => {
     out.note('Stopping the service once requests in progress are done.')
-    child.kill('SIGTERM')
+    askToEnd(child)
   }
   const ended = new Promise<number | null>((done, fail) => {
     child.once('error', fail)

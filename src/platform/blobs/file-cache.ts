@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, rename, rm, statfs } from 'node:fs/promises'
+import { mkdir, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError } from '../../domain/errors.ts'
+import { renameWithRetries } from '../files/durable-file.ts'
 import { makeFolder } from '../files/make-folder.ts'
 import type { FetchedFile } from './fetch-file.ts'
 
@@ -97,7 +98,7 @@ export const openFileCache = async (
       for (let tries = 1; ; tries++) {
         const fetched = await fetchFile(sha256, path)
         if (fetched.sha256 === sha256) {
-          await rename(path, pathOf(sha256))
+          await renameWithRetries(path, pathOf(sha256))
           return fetched.size
         }
         await rm(path, { force: true })
@@ -165,7 +166,7 @@ export const openFileCache = async (
         await rm(path, { force: true })
         return
       }
-      await add(sha256, () => rename(path, pathOf(sha256)).then(() => size)).ready
+      await add(sha256, () => renameWithRetries(path, pathOf(sha256)).then(() => size)).ready
       await makeRoom()
     },
 

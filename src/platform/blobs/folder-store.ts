@@ -1,8 +1,8 @@
-import { access, rename, rm } from 'node:fs/promises'
+import { access, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { LRUCache } from 'lru-cache'
-import { syncFolder } from '../files/durable-file.ts'
+import { renameWithRetries, syncFolder } from '../files/durable-file.ts'
 import { makeFolder } from '../files/make-folder.ts'
 import { nullIfMissing } from '../files/missing-file.ts'
 import { type BlobStore, blobPath, gone, type PathOf, requireSha256 } from './blob-store.ts'
@@ -35,12 +35,12 @@ export const openFolderStore = async (rootFolder: string): Promise<BlobStore> =>
   const moveIn = async (path: string, sha256: string): Promise<void> => {
     const target = pathOf(sha256)
     const folder = dirname(target)
-    const isNew = await rename(path, target).then(
+    const isNew = await renameWithRetries(path, target).then(
       () => false,
       async (error: unknown) => {
         if (!isMissing(error)) throw error
         await makeFolder(folder, 0o700)
-        await rename(path, target)
+        await renameWithRetries(path, target)
         return true
       },
     )

@@ -26,7 +26,8 @@ export const syncFolder = async (folder: string): Promise<void> => {
 const TRANSIENT = new Set(['EPERM', 'EACCES', 'EBUSY'])
 const TRIES = process.platform === 'win32' ? 10 : 1
 
-const replace = async (from: string, to: string): Promise<void> => {
+/** Renames a file, replacing an existing one, or a folder; on Windows also if something briefly has it open. */
+export const renameWithRetries = async (from: string, to: string): Promise<void> => {
   for (let left = TRIES - 1; ; left--) {
     try {
       return await rename(from, to)
@@ -45,7 +46,7 @@ export const renameDurably = async (from: string, to: string): Promise<void> => 
   } finally {
     await file.close()
   }
-  await replace(from, to)
+  await renameWithRetries(from, to)
   await syncFolder(dirname(to))
 }
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { rename, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { renameWithRetries } from '../files/durable-file.ts'
 import { lockFile } from '../files/file-lock.ts'
 import { makeFolder } from '../files/make-folder.ts'
 import { digestOf, type FileSink, openFileSink } from './file-sink.ts'
@@ -99,7 +100,7 @@ const download = async (
     }
     await sink.sync()
     await sink.close()
-    await rename(part, target)
+    await renameWithRetries(part, target)
     return { bytes: sink.received() }
   } catch (error) {
     await sink.close().catch(() => undefined)

@@ -1,8 +1,9 @@
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, createBrotliDecompress } from 'node:zlib'
+import { renameWithRetries } from '../../files/durable-file.ts'
 import { startThread } from '../../threads/start-thread.ts'
 
 // initdb takes several seconds and 800 MB to create an empty database folder. The template was created in advance (1 MB, see
@@ -109,6 +110,6 @@ export const createDatabaseFolder = async (folder: string): Promise<void> => {
   if (packed) await unpackFolder(packed, growing)
   else await runInitdb(growing)
   await syncTree(growing)
-  await rename(growing, folder)
+  await renameWithRetries(growing, folder)
   if (process.platform !== 'win32') await sync(dirname(folder))
 }

@@ -1,0 +1,7 @@
+import type { ChildProcess } from 'node:child_process'
+
+/** Asks the service, started with a channel, to stop cleanly. On Windows, SIGTERM would kill it, so a message stands for it. */
+export const askToEnd = (child: ChildProcess): void => {
+  if (process.platform === 'win32') child.send('stop', () => undefined)
+  else child.kill('SIGTERM')
+}

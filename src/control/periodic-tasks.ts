@@ -2,6 +2,9 @@ import { unaudited } from './audit-note.ts'
 import type { ControlEventBus, ControlEvents } from './events.ts'
 import type { Task } from './module.ts'
 
+/** A service that is often restarted, such as that of a laptop, may never run for an hour. */
+const FIRST_RUN_MS = 10 * 60_000
+
 interface PeriodicTasks {
   /** Runs a task as soon as possible, in addition to its interval. Resolves when a run that began after this call has ended. */
   wake(name: string): Promise<void>
@@ -10,8 +13,8 @@ interface PeriodicTasks {
 }
 
 /**
- * Runs tasks at their intervals and after the events that wake them. Runs of one task never overlap. A task that throws is
- * logged and runs again at its next interval. Most due work is done only here; a few reads also do it (rounds:
+ * Runs tasks at their intervals, rare ones also soon after the start, and after the events that wake them. Runs of one task never
+ * overlap. A task that throws is logged and runs again at its next interval. Most due work is done only here; a few reads also do it (rounds:
  * DueRounds.tick(); rollouts), so that they return up-to-date data.
  */
 export const startPeriodicTasks = (
@@ -46,16 +49,17 @@ export const startPeriodicTasks = (
       next ??= running = running.then(runOnce)
       return next
     }
-    const timer = setInterval(wake, task.everyMs)
-    timer.unref()
-    return { wake, timer, finished: () => running }
+    const timers = [setInterval(wake, task.everyMs)]
+    if (task.everyMs > FIRST_RUN_MS) timers.push(setTimeout(wake, FIRST_RUN_MS))
+    for (const timer of timers) timer.unref()
+    return { wake, timers, finished: () => running }
   }
 
   return {
     wake: (name) => timers.get(name)?.wake() ?? Promise.resolve(),
     async stop() {
       stopped = true
-      for (const each of timers.values()) clearInterval(each.timer)
+      for (const each of timers.values()) for (const timer of each.timers) clearInterval(timer)
       await Promise.all([...timers.values()].map((each) => each.finished()))
     },
   }

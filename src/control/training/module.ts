@@ -27,6 +27,7 @@ import { createParticipantScopes } from './rounds/participant-scope.service.ts'
 import { participationRoutes } from './rounds/participation.routes.ts'
 import { createParticipation } from './rounds/participation.service.ts'
 import { placesStore } from './rounds/places.store.ts'
+import { policyRoundsReport } from './rounds/policy-rounds.report.ts'
 import { createPrivacyCosts } from './rounds/privacy-costs.service.ts'
 import { receiptsRoutes } from './rounds/receipts.routes.ts'
 import { createRetention } from './rounds/retention.service.ts'
@@ -35,7 +36,7 @@ import { createRoundAggregation } from './rounds/round-aggregation.service.ts'
 import { createRoundEndings } from './rounds/round-endings.service.ts'
 import { createRoundRecords } from './rounds/round-records.service.ts'
 import { createRoundStarts } from './rounds/round-starts.service.ts'
-import { contributionsTo, undecidedRound } from './rounds/rounds.report.ts'
+import { contributionsTo } from './rounds/rounds.report.ts'
 import { roundsRoutes } from './rounds/rounds.routes.ts'
 import { createRoundsService } from './rounds/rounds.service.ts'
 import { createStandaloneRounds } from './rounds/standalone-rounds.service.ts'
@@ -80,7 +81,7 @@ const create = (context: Context, earlier: Earlier) => {
   lineage.followTraining(createVersionOrigins(context, parts))
   earlier.federations.members.countContributions((federationId) => contributionsTo(database.sql, federationId))
   earlier.fleet.erasures.contribute({ rowsOf: trainingRowsOf, beforeErasure: withdrawFromRounds(now) })
-  earlier.delivery.policies.followRounds(undecidedRound)
+  earlier.delivery.policies.followRounds(policyRoundsReport)
   earlier.fleet.heartbeats.contribute({
     announcedTo: (deviceIds) => announcementsReport.announcedTo(database.sql, deviceIds, now()),
     join: (roundId, deviceId) => placesStore.join(database.sql, roundId, deviceId, now()),

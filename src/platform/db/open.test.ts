@@ -127,12 +127,14 @@ test.skipIf(!hasPostgres())(
       const { rows } = await sql`
       select '2026-07-01 12:00'::timestamptz as noon, 1::float8 / 3 as third,
         '\\x0100'::bytea as bytes, 'a\\nb' as text, '1 day 2 hours'::interval::text as length, null = null as same,
-        '{NULL}'::float8[] as list, current_setting('transaction_isolation') as isolation`.execute(db.sql)
+        '{NULL}'::float8[] as list, current_setting('transaction_isolation') as isolation, current_setting('jit') as jit`.execute(
+        db.sql,
+      )
       return rows
     }
     const first = await openDatabase({ url, dataDir: '', log: silent })
     const expected = await query(first)
-    expect(expected).toMatchObject([{ noon: new Date('2026-07-01T12:00:00Z'), third: 1 / 3, same: null }])
+    expect(expected).toMatchObject([{ noon: new Date('2026-07-01T12:00:00Z'), third: 1 / 3, same: null, jit: 'off' }])
     const name = new URL(url).pathname.slice(1)
     const settings = {
       datestyle: 'German',
@@ -143,6 +145,7 @@ test.skipIf(!hasPostgres())(
       transform_null_equals: 'on',
       array_nulls: 'off',
       default_transaction_isolation: 'serializable',
+      jit: 'on',
     }
     for (const [setting, value] of Object.entries(settings)) {
       await sql`alter database ${sql.id(name)} set ${sql.raw(setting)} = ${sql.lit(value)}`.execute(first.sql)

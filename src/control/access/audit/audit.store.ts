@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { AuditActor, AuditEntry, AuditResult } from '../../../domain/audit.ts'
 import type { AuditEntryRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
@@ -120,7 +120,7 @@ export const auditStore = {
     return rows[0] ?? null
   },
 
-  /** Deletes all entries up to `seq`; the chain then begins after it. */
+  /** Deletes all entries up to `seq`, and the names that no other entry needs; the chain then begins after it. */
   async prune(tx: Executor, orgId: string, at: { seq: number; hash: string; signature: string }): Promise<number> {
     await tx
       .updateTable('audit_heads')
@@ -132,6 +132,13 @@ export const auditStore = {
       .where('org_id', '=', orgId)
       .where('seq', '<=', at.seq)
       .executeTakeFirst()
+    const unless = (refers: RawBuilder<unknown>) =>
+      sql`not exists (select from audit_entries e where e.org_id = ${orgId} and ${refers})`
+    await sql`
+      delete from audit_names n where n.org_id = ${orgId}
+        and ${unless(sql`e.object_kind = n.kind and e.object_id = n.id`)}
+        and ${unless(sql`e.actor_kind = n.kind and e.actor_id = n.id`)}
+        and ${unless(sql`n.kind = 'address' and e.address_id = n.id`)}`.execute(tx)
     return Number(numDeletedRows)
   },
 

@@ -375,18 +375,26 @@ test('a change that is rolled back leaves no entry, and one that is retried afte
   expect(await entries(acme.api_key, '?object=again')).toHaveLength(1)
 })
 
-test('entries are pruned by age, by the rule of their organization; the rest can still be verified', async () => {
+test('entries and their names are pruned by age, by the rule of their organization; the rest can still be verified', async () => {
   const { world, root, call, adminOf, entries, verify, db } = await openWorld()
   const acme = (await adminOf('acme')).api_key
   await call(root, 'POST', '/orgs', { name: 'acme' })
   const { api_key: beta } = await adminOf('beta')
   await call(acme, 'PATCH', '/orgs/acme/settings', { audit_retention_days: 30 })
   const kept = (await call<{ heads: object[] }>(acme, 'GET', '/audit/head')).heads
+  const namesOf = async (orgId: string): Promise<string[]> => {
+    const named = db.selectFrom('audit_names').select(['kind', 'name']).where('org_id', '=', orgId)
+    return (await named.orderBy('kind').orderBy('name').execute()).map(({ kind, name }) => `${kind} ${name}`)
+  }
   await world.advance(31 * 24 * 3600)
   await call(acme, 'PATCH', '/orgs/acme/settings', { session_hours: 8 })
+  expect(await namesOf('acme')).toEqual(['address 127.0.0.1', 'key acme admin', 'key first admin key', 'org acme'])
   await world.service.runRetention()
   expect((await entries(acme)).map(({ seq }) => seq)).toEqual([4])
   expect((await entries(beta)).map(({ seq }) => seq)).toEqual([1])
+  // Only those that the remaining entry shows.
+  expect(await namesOf('acme')).toEqual(['address 127.0.0.1', 'key acme admin'])
+  expect(await namesOf('beta')).toEqual(['address 127.0.0.1', 'key beta admin', 'key first admin key'])
   const found = await verify(acme, { heads: kept })
   expect(found).toMatchObject({
     valid: true,

@@ -15,11 +15,19 @@ export interface FinishedRound {
   readonly aggregatedModelId: string
 }
 
-/**
- * Finds the newest round that was trained from the policy's model or its descendants, ended since the policy was set, and
- * came after all rounds that the policy has decided on. Training implements it.
- */
-export type UndecidedRound = (db: Executor, policy: StoredPolicy) => Promise<FinishedRound | null>
+/** Rounds that end out of order, or become visible late, are found after this time. */
+const EXAMINED_MS = 60_000
+
+/** The rounds of the policy's organization. Training implements it. */
+export interface FinishedRounds {
+  /** The number of the newest completed round; null if there is none. */
+  newest(db: Executor, policy: StoredPolicy): Promise<number | null>
+  /**
+   * Finds the newest round that was trained from the policy's model or its descendants, ended since the policy was set, and
+   * came after all rounds that the policy has decided on. It reads all rounds since the first that the model was trained in.
+   */
+  undecided(db: Executor, policy: StoredPolicy): Promise<FinishedRound | null>
+}
 
 export interface PolicyParts {
   readonly plans: DeliveryPlans
@@ -36,20 +44,27 @@ export const hasLostGroup = async (
 
 /** Tries the result of a finished round: publishes it as a version, and rolls that out to a canary group. */
 export const createCanaries = ({ database, now, newId }: Context, { plans, models, rollouts, groups }: PolicyParts) => {
-  let undecided: UndecidedRound = async () => null
+  let rounds: FinishedRounds = { newest: async () => null, undecided: async () => null }
+  /** By model: the newest round, and the policy that had nothing to try up to it at this time. */
+  const examined = new Map<string, { readonly upTo: string; readonly at: number }>()
 
   /** Tries the newest undecided round of the policy's model, unless another is still being observed or the group is gone. */
   const begin = async (policy: StoredPolicy): Promise<void> => {
     const { settings } = policy
-    const round = await undecided(database.sql, policy)
-    if (round === null || (await decisionsStore.observing(database.sql, policy.id)).length > 0) return
-    const origin = await models.originOf(round.aggregatedModelId, 1)
+    if ((await decisionsStore.observing(database.sql, policy.id)).length > 0 || (await hasLostGroup(groups, policy)))
+      return
+    const upTo = `${policy.id} ${policy.orgId} ${await rounds.newest(database.sql, policy)}`
+    const last = examined.get(policy.modelId)
+    if (last?.upTo === upTo && performance.now() - last.at < EXAMINED_MS) return
+    const round = await rounds.undecided(database.sql, policy)
+    const origin = round && (await models.originOf(round.aggregatedModelId, 1))
     const model = await models.known(policy.modelId)
-    if (origin === null || model === null || (await hasLostGroup(groups, policy))) return
+    if (round === null || origin === null || model === null)
+      return void examined.set(policy.modelId, { upTo, at: performance.now() })
     await plans.change(async (tx, bump) => {
       // Another process was faster and has stored a decision.
       if ((await policiesStore.lockEnabled(tx, policy.id)) === null) return
-      if ((await undecided(tx, policy))?.id !== round.id) return
+      if ((await rounds.undecided(tx, policy))?.id !== round.id) return
       // If the round's job has published it, this is that version.
       const published = await models.publish(tx, model.id, {
         modelId: round.aggregatedModelId,
@@ -95,9 +110,9 @@ export const createCanaries = ({ database, now, newId }: Context, { plans, model
   return {
     begin,
 
-    /** Training, which is created later, passes its query for undecided rounds here. */
-    followRounds(response: UndecidedRound): void {
-      undecided = response
+    /** Training, which is created later, passes its queries here. */
+    followRounds(finished: FinishedRounds): void {
+      rounds = finished
     },
   }
 }

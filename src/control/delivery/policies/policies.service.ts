@@ -11,7 +11,7 @@ import { decisionsStore } from './decisions.store.ts'
 import { policiesStore, type StoredPolicy } from './policies.store.ts'
 import { announcePolicy, createPolicyDecisions } from './policy-decisions.service.ts'
 
-export type { FinishedRound } from './canaries.service.ts'
+export type { FinishedRound, FinishedRounds } from './canaries.service.ts'
 export type { StoredDecision } from './decisions.store.ts'
 export type { StoredPolicy } from './policies.store.ts'
 

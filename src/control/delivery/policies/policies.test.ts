@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { boundOrganizations } from '../../../../test/organizations.ts'
+import { formOf } from '../../../../test/world.ts'
 import { decisions, given, measure, startFleet, trainOnce, uuid, versionsOf } from './policy-calls.fixture.ts'
 
 const POLICY = { enabled: true, canary_percentage: 50, observe_minutes: 30, min_reports: 3 }
@@ -346,6 +347,24 @@ describe('a policy', () => {
     await measure(world, fleet, (version, n) => (version === '1.1.0' ? 0.7 : 0.9) + 0.001 * (n % 3))
     expect(await decisions(world, key)).toMatchObject([{ status: 'rolled_back', promotion_rollout_id: null }])
     expect(await versionsOf(world, fleet)).toEqual(['1.0.0'])
+  })
+
+  it('examines the rounds of another model once', async () => {
+    const started = await start(POLICY, 1)
+    const { world, key, modelId } = started
+    const other = (
+      (await world.request('POST', '/api/v1/models', { key, body: { name: 'other' } })).body as { id: string }
+    ).id
+    const file = formOf(new Uint8Array(new Float32Array([1, 2]).buffer))
+    await world.request('POST', '/api/v1/models/other/versions/upload', { key, body: file })
+    await trainOnce(started, other)
+    expect(await decisions(world, key)).toEqual([])
+    // Never happens, and would be noticed if the round were read again.
+    const rounds = world.database!.sql.updateTable('rounds').set({ global_model_id: modelId })
+    await rounds.where('global_model_id', '=', other).execute()
+    expect(await decisions(world, key)).toEqual([])
+    await trainOnce(started)
+    expect(await decisions(world, key)).toMatchObject([{ round_number: 2, status: 'observing' }])
   })
 
   it('with invalid fields is refused, naming the field; for a model that does not exist it is 404', async () => {

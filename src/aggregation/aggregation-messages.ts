@@ -3,6 +3,7 @@ import type { SecureRound } from '../secure-aggregation/server-round.ts'
 import type { Received } from '../secure-aggregation/unmask.ts'
 import type { DetectedFormat, WeightFormat } from '../tensors/formats.ts'
 import type { Layout } from '../tensors/layout.ts'
+import type { TreeLayout } from '../tensors/xgboost-trees.ts'
 
 export interface Update {
   /** The user-chosen device ID. Updates are aggregated in the order of IDs, by UTF-16 code units. */
@@ -139,8 +140,8 @@ export interface InspectionOptions {
   readonly isModel?: true
   /** The round combines trees, so the file must be a tree model. */
   readonly trees?: boolean
-  /** The round's tree model, with which an update must be combinable. */
-  readonly treeModelPath?: string
+  /** Of the round's tree model, with which an update must be combinable. */
+  readonly expectedTrees?: TreeLayout
 }
 
 export interface Inspection {
@@ -150,6 +151,8 @@ export interface Inspection {
   readonly rawVector: boolean
   /** Null for content that is not weights: stored unchanged, never averaged. */
   readonly layout: Layout | null
+  /** Of a tree model. */
+  readonly treeLayout?: TreeLayout
   /** For content that is not weights: what to do about it. */
   readonly advice?: string
   /** A warning for the sender. */

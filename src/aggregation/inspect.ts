@@ -6,12 +6,11 @@ import { createPlausibility, readRaw } from '../tensors/raw.ts'
 import { readWeights, requireSound, whyOpaque } from '../tensors/read-weights.ts'
 import { showName } from '../tensors/shape.ts'
 import { BYTES_OF, elementCount, isDirect, type Tensor } from '../tensors/weight-file.ts'
-import { readTrees, type TreeModel, treesDiffer } from '../tensors/xgboost-trees.ts'
+import { readTrees, type TreeLayout, treeLayoutOf, treesDiffer } from '../tensors/xgboost-trees.ts'
 import type { Inspection, InspectionOptions, RawVectors } from './aggregation-messages.ts'
 import { expandTensor } from './expand.ts'
 import { type OpenFile, openFile, readFully, ScratchFile, withFile } from './files.ts'
 import { createKernel, isFloat, type Kernel } from './kernel.ts'
-import { readTreeFile } from './trees.ts'
 
 const COLUMNS = 65_536
 
@@ -26,8 +25,9 @@ export const inspectFile = async (path: string, options: InspectionOptions): Pro
   try {
     const format = detectFormat(file)
     if (options.trees) {
-      requireSameTrees(readTrees(file), options.treeModelPath)
-      return { format, rawVector: false, layout: null, warning: null }
+      const treeLayout = treeLayoutOf(readTrees(file))
+      requireSameTrees(treeLayout, options.expectedTrees)
+      return { format, rawVector: false, layout: null, treeLayout, warning: null }
     }
     const isDeclared = rawVectors === 'declared'
     const advice = whyOpaque(file, format)
@@ -52,8 +52,8 @@ export const inspectFile = async (path: string, options: InspectionOptions): Pro
 export const whyOpaqueFile = (path: string): string | null =>
   withFile(path, (file) => whyOpaque(file, detectFormat(file)))
 
-const requireSameTrees = (update: TreeModel, modelPath: string | undefined): void => {
-  const difference = modelPath === undefined ? null : treesDiffer(readTreeFile(modelPath), update)
+const requireSameTrees = (update: TreeLayout, expected: TreeLayout | undefined): void => {
+  const difference = expected === undefined ? null : treesDiffer(expected, update)
   if (difference !== null)
     throw badRequest(`The update cannot be combined with the round's model: ${difference}. Train the round's model.`)
 }

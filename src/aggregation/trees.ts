@@ -1,6 +1,6 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { conflict } from '../domain/errors.ts'
-import { readTrees, type TreeModel, treesDiffer } from '../tensors/xgboost-trees.ts'
+import { readTrees, type TreeModel, treeLayoutOf, treesDiffer } from '../tensors/xgboost-trees.ts'
 import type { AggregationJob, AggregationResult, Update } from './aggregation-messages.ts'
 import { withFile } from './files.ts'
 import { nameOfUpdate } from './round-files.ts'
@@ -43,10 +43,11 @@ export const aggregateTrees = (
     throw conflict(`The tree models have ${total} bytes in total; at most ${MAX_TOTAL_BYTES} can be combined.`)
   const model = job.globalPath === null ? null : readTreesOf('model of the round', job.globalPath)
   const models = updates.map(({ id, path }) => readTreesOf(nameOfUpdate(id), path))
-  const expected = model ?? models[0]!
-  for (const [k, update] of models.entries()) {
+  const [first, ...others] = models.map(treeLayoutOf)
+  const expected = model === null ? first! : treeLayoutOf(model)
+  for (const [k, update] of [first!, ...others].entries()) {
     // A model without trees does not determine the categories, so updates are compared with each other too.
-    const difference = treesDiffer(expected, update) ?? treesDiffer(models[0]!, update)
+    const difference = treesDiffer(expected, update) ?? treesDiffer(first!, update)
     if (difference !== null)
       throw conflict(`The ${nameOfUpdate(updates[k]!.id)} cannot be combined with the others: ${difference}.`)
   }

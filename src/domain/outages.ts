@@ -72,16 +72,16 @@ export const asDatabaseAway = (error: unknown): ServiceError | undefined => {
 
 /**
  * Returns the response to a request that refers to something another request has just deleted (a foreign key violation,
- * PostgreSQL's 23503). Undefined for other errors.
+ * PostgreSQL's 23503). Undefined for other errors. The field is read from the constraint's name, `<table>_<field>_fkey`: a server
+ * may write its messages in any language.
  */
 export const asDeletedMeanwhile = (error: unknown): ServiceError | undefined => {
   if (!(error instanceof Error) || (error as NodeJS.ErrnoException).code !== '23503') return undefined
-  const detail = 'detail' in error ? String(error.detail) : ''
-  const table = / is not present in table "(\w+)"/.exec(detail)?.[1]
-  if (table === undefined) return undefined
+  const { table = '', constraint = '' } = error as { readonly table?: string; readonly constraint?: string }
+  const field = constraint.slice(`${table}_`.length, -'_fkey'.length)
   return new ServiceError(
     'conflict',
-    `Something that this request refers to was deleted while it ran (in ${table}). Check what still exists.`,
+    `Something that this request refers to was deleted while it ran (${field}). Check what still exists.`,
     { cause: error },
   )
 }

@@ -44,8 +44,7 @@ const assertFree = ({ host, port }: InferenceSettings): Promise<void> =>
 const compressionOver = (tokens: number | null | undefined): Compress | null =>
   tokens === null || tokens === undefined
     ? null
-    : async (messages, countTokens) =>
-        (await compress(messages, countTokens, { thresholdTokens: tokens }))?.messages ?? null
+    : (messages, countTokens) => compress(messages, countTokens, { thresholdTokens: tokens })
 
 const openServedModels = (settings: InferenceSettings): Promise<ServedModels> => {
   const { engine = 'auto', autoRoute = false, signal = new AbortController().signal } = settings

@@ -100,11 +100,14 @@ const membersOf = (path: string, value: XgboostValue | undefined): [string, Xgbo
     ? [...value].flatMap(([name, member]) => membersOf(path === '' ? name : `${path}.${name}`, member))
     : [[path, value]]
 
-/**
- * What models must have in common for their trees to be combined: values as text by name. A model without trees may be from
- * before its categories were known.
- */
-const layoutOf = ({ format, trees, root }: TreeModel): Readonly<Record<string, string>> => {
+/** What models must have in common for their trees to be combined: the format, and values as text by name. */
+export interface TreeLayout {
+  readonly format: TreeModel['format']
+  readonly values: Readonly<Record<string, string>>
+}
+
+/** A model without trees may be from before its categories were known. */
+export const treeLayoutOf = ({ format, trees, root }: TreeModel): TreeLayout => {
   const codec = CODECS[format]
   const learner = mapIn(root, 'learner')
   const categories = categoriesOf(root)
@@ -114,14 +117,14 @@ const layoutOf = ({ format, trees, root }: TreeModel): Readonly<Record<string, s
     ['num_parallel_tree', mapIn(modelIn(root), 'gbtree_model_param').get('num_parallel_tree')],
   ]
   if (categories !== undefined || trees.length > 0) values.push(['cats', categories])
-  return Object.fromEntries(values.map(([name, value]) => [name, meaningOf(codec, value)]))
+  return { format, values: Object.fromEntries(values.map(([name, value]) => [name, meaningOf(codec, value)])) }
 }
 
 /** Describes what prevents combining the trees of two models, as a clause; null if nothing does. */
-export const treesDiffer = (expected: TreeModel, actual: TreeModel): string | null => {
+export const treesDiffer = (expected: TreeLayout, actual: TreeLayout): string | null => {
   if (expected.format !== actual.format)
     return actual.format === 'xgboost-ubj' ? 'it is UBJSON instead of JSON' : 'it is JSON instead of UBJSON'
-  const [one, other] = [layoutOf(expected), layoutOf(actual)]
+  const [one, other] = [expected.values, actual.values]
   const names = Object.keys({ ...one, ...other }).filter((name) => one[name] !== other[name])
   const different = names.filter((name) => name !== 'cats' || Object.hasOwn(one, name))
   if (different.length === 0) return null

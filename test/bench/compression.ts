@@ -82,8 +82,8 @@ const survival = async (engine: Engine, kind: keyof typeof KINDS, share: number)
       targetTokens: Math.floor(before * share),
     })
     milliseconds.push(performance.now() - started)
-    saved.push(1 - (done?.report.tokensAfter ?? before) / before)
-    if (done?.messages.some(({ content }) => content.includes(thing))) survived++
+    saved.push(done === null ? 0 : 1 - (await engine.countTokens!(done)) / before)
+    if (done?.some(({ content }) => content.includes(thing))) survived++
     // What remains when the beginning is cut off, as on servers that only shift the context.
     const context = messages[0]!.content
     if (context.slice(Math.ceil(context.length * (1 - share))).includes(thing)) survivedCut++
@@ -112,7 +112,7 @@ const answersAgree = async (engine: Engine, share: number): Promise<readonly str
       targetTokens: Math.floor(before * share),
     })
     const plain = await generate(engine, messages, 24, signal)
-    const shorter = await generate(engine, done?.messages ?? messages, 24, signal)
+    const shorter = await generate(engine, done ?? messages, 24, signal)
     agreements.push(agreement(shorter.text, plain.text))
     times.push(shorter.firstTokenMs / plain.firstTokenMs)
   }

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { type Config, ConfigError } from '../../config.ts'
 import { badRequest, conflict, ServiceError } from '../../domain/errors.ts'
 import { lockFolder } from '../../platform/db/embedded/folder-lock.ts'
+import { tablesOf } from '../../platform/db/moving/move-state.ts'
+import { openDatabase } from '../../platform/db/open.ts'
 import { syncFolder } from '../../platform/files/durable-file.ts'
 import { requireFolder } from '../../platform/files/make-folder.ts'
 import { RESTORING, refuseAsRoot, requireDataFolder } from '../data-folder.ts'
@@ -16,6 +18,8 @@ import type { ProgramOptions } from './program-options.ts'
 /** Files of the lock that is held, and what a new file system contains. */
 const NOTHING: readonly string[] = ['database.lock', 'database.owner', 'lost+found']
 
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
 const assertFree = async (dataDir: string): Promise<void> => {
   const names = (await readdir(dataDir)).filter((name) => !NOTHING.includes(name))
   // The remains of an interrupted restore do not count as data.
@@ -23,6 +27,19 @@ const assertFree = async (dataDir: string): Promise<void> => {
   throw conflict(
     `The data folder ${dataDir} is not empty (${names.slice(0, 3).join(', ')}). Move it, or choose another folder with --data-dir.`,
   )
+}
+
+const requireEmptyDatabase = async (url: string | null): Promise<void> => {
+  if (url === null) {
+    throw badRequest('The backup has the dump of a server: set SERVICE_DATABASE_URL to an empty database for it.')
+  }
+  const db = await openDatabase({ url, dataDir: '', log: silent })
+  try {
+    if ((await tablesOf(db.sql)).length === 0) return
+    throw conflict('The database that SERVICE_DATABASE_URL names is not empty. Use an empty one.')
+  } finally {
+    await db.close()
+  }
 }
 
 const restoreDatabase = async (target: BackupTarget, manifest: Manifest, config: Config): Promise<string> => {
@@ -37,13 +54,7 @@ const restoreDatabase = async (target: BackupTarget, manifest: Manifest, config:
     await rename(growing, join(dataDir, 'database'))
     return `Start the service with: svc up --data-dir ${dataDir}`
   }
-  if (databaseUrl === null) {
-    throw badRequest('The backup has the dump of a server: set SERVICE_DATABASE_URL to an empty database for it.')
-  }
-  const restored = await restoreServer(databaseUrl, join(growing, 'database.dump')).catch((error: Error) => {
-    if (!/already exists/.test(error.message)) throw error
-    throw conflict('The database that SERVICE_DATABASE_URL names is not empty. Use an empty one.')
-  })
+  const restored = await restoreServer(databaseUrl!, join(growing, 'database.dump'))
   if (restored === null)
     throw badRequest('The backup has the dump of a server: install pg_restore (postgresql-client).')
   await rm(growing, { recursive: true, force: true })
@@ -65,6 +76,7 @@ export const restore = async ({ config, text, result, progress }: ProgramOptions
       'The backup has the embedded database: restore it without SERVICE_DATABASE_URL, then move it with svc migrate.',
     )
   }
+  if (manifest.database.kind === 'dump') await requireEmptyDatabase(config.databaseUrl)
   const named = text('backup')
   await refuseAsRoot(dataDir, [dataDir], ['restore', url, ...(named === null ? [] : ['--backup', named])])
   await requireFolder(dataDir).catch((error: Error) => {

@@ -32,8 +32,8 @@ const france: Message = { role: 'user', content: 'What is the capital of France?
 const route = () => ({ model: 'starter', reason: 'there is no other' })
 const compressOver =
   (thresholdTokens: number): Compress =>
-  async (messages, countTokens) =>
-    (await compress(messages, countTokens, { thresholdTokens }))?.messages ?? null
+  (messages, countTokens) =>
+    compress(messages, countTokens, { thresholdTokens })
 
 test('a model that routing chose is named in a header and in the answer; a model that the client named is not', async () => {
   expect(await ask({ route }, 'auto', [france])).toMatchObject({

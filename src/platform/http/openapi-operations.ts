@@ -15,7 +15,8 @@ const MEANING: Readonly<Record<ErrorCode, string>> = {
   unauthorized: 'The API key is missing or invalid',
   forbidden: 'The API key may not do this',
   not_found: 'The resource does not exist',
-  conflict: 'The resource already exists, or its state does not allow this',
+  conflict:
+    'The resource already exists, its state does not allow this, or something that the request refers to was deleted meanwhile',
   expectation_failed: 'The Expect header asks for something other than 100-continue',
   rate_limited: 'Too many requests; retry after the number of seconds in the Retry-After header',
   internal_error: 'Unexpected server error',
@@ -52,7 +53,8 @@ const errorsOf = ({ schema = {}, method }: RouteOptions, config: RouteConfig): E
   const codes = new Set<ErrorCode>([...errors, 'internal_error'])
   if (!errors.includes('upstream_busy')) {
     codes.add('unavailable')
-    if (method !== 'GET') codes.add('insufficient_storage')
+    // Any write can also refer to something that another request has just deleted.
+    if (method !== 'GET') codes.add('insufficient_storage').add('conflict')
   }
   if (takesInput(schema, config)) codes.add('bad_request')
   if (access !== 'public') codes.add('unauthorized')

@@ -96,7 +96,7 @@ test("security and error responses are derived from a route's declarations", () 
   expect(summary('/open', 'get')).toEqual({ security: [], statuses: ['200', '429', '500', '503'] })
   expect(summary('/beat', 'put')).toEqual({
     security: undefined,
-    statuses: ['200', '400', '401', '403', '429', '500', '503', '507'],
+    statuses: ['200', '400', '401', '403', '409', '429', '500', '503', '507'],
   })
   expect(summary('/things/{id}', 'post')).toEqual({
     security: undefined,

@@ -170,8 +170,7 @@ describe.skipIf(!hasPostgres())('a device that is erased while a request refers 
     expect(await duringErasure(world.database!, request)).toMatchObject({
       status: 409,
       body: {
-        message:
-          'Something that this request refers to was deleted while it ran (in devices). Check what still exists.',
+        message: 'Something that this request refers to was deleted while it ran (device_id). Check what still exists.',
       },
     })
   })

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Caller } from '../../../domain/access.ts'
 import type { EventTopic } from '../../../domain/event-topics.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
@@ -15,6 +15,16 @@ const MIN_CHECK_MS = 250
 const RETRY_MS = 1000
 /** Streams end if they could not be checked for this time. */
 const MAX_OUTAGE_MS = 30_000
+
+/** Rejects as for an unavailable database if one that hangs has not answered after this time. */
+const within = <T>(ms: number, work: () => Promise<T>): Promise<T> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    const hangs = Object.assign(new Error('the database does not respond'), { code: '57014' })
+    timer = setTimeout(() => reject(hangs), ms)
+  })
+  return Promise.race([work(), late]).finally(() => clearTimeout(timer))
+}
 
 export interface StreamAccessParts {
   readonly tail: EventTail
@@ -46,15 +56,15 @@ export const createStreamAccess = ({ database }: Pick<Context, 'database'>, { ta
 
     /** Repeats work that failed because the database is unavailable: a client that reconnected would be refused. */
     const throughOutage = async <T>(work: () => Promise<T>): Promise<T> => {
-      const began = performance.now()
+      const endsAt = performance.now() + MAX_OUTAGE_MS
       for (;;) {
         try {
-          return await work()
+          return await within(endsAt - performance.now(), work)
         } catch (error) {
-          const isOver = gone.aborted || tail.news.isClosed() || performance.now() - began > MAX_OUTAGE_MS
+          const isOver = gone.aborted || tail.news.isClosed() || performance.now() >= endsAt
           if (isOver || !isOutage(error)) throw error
         }
-        await setTimeout(RETRY_MS)
+        await sleep(RETRY_MS)
       }
     }
 
@@ -76,7 +86,7 @@ export const createStreamAccess = ({ database }: Pick<Context, 'database'>, { ta
         const last = filter
         if (last === null || (!isNews && untilMs(CHECK_MS) > 0)) return last
         const waitMs = untilMs(MIN_CHECK_MS)
-        if (waitMs > 0) await setTimeout(waitMs)
+        if (waitMs > 0) await sleep(waitMs)
         filter = await throughOutage(() => check(last))
         return filter
       },

@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { readFileSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { frameworkPath } from '../../../../test/fixtures/frameworks/open.ts'
 import { formOf, startWorld } from '../../../../test/world.ts'
@@ -18,6 +20,7 @@ it.each([
   await world.request('POST', '/api/v1/models', { key, body: { name: 'trees', framework: 'xgboost' } })
   const model = formOf(file('model'), {}, 'model.json')
   await world.request('POST', '/api/v1/models/trees/versions/upload', { key, body: model })
+  const sha256 = createHash('sha256').update(file('model')).digest('hex')
   const job = { model: 'trees', strategy, rounds: 2, min_devices: 2 }
   const started = await world.request('POST', '/api/v1/training/jobs', { key, body: job })
   expect(started).toMatchObject({ status: 201 })
@@ -35,12 +38,16 @@ it.each([
       status: 400,
       body: { message: expect.stringContaining("cannot be combined with the round's model: its base_score") },
     })
+    // The model was read for the first update.
+    const stored = join(world.dataDir, 'blobs', 'sha256', sha256.slice(0, 2), sha256)
+    if (round === 0) renameSync(stored, `${stored}.away`)
     for (const [at, name] of ['a', 'b'].entries()) {
       const body = formOf(file(`${name}_new`), { num_samples: 5 }, 'update.json')
       const sent = await world.request('POST', path, { key: devices[at]!.key, body })
       expect(sent).toMatchObject({ status: 201 })
       expect(sent.headers.get('X-Service-Warning')).toBeNull()
     }
+    if (round === 0) renameSync(`${stored}.away`, stored)
     await world.service.runDueTasks()
     const replay = await world.request('POST', `/api/v1/training/rounds/${id}/receipt/replay`, { key })
     expect(replay.body).toMatchObject({ matches: true })

@@ -12,6 +12,8 @@ import { singleFlight } from '../../single-flight.ts'
 import type { StoredRound } from './rounds.store.ts'
 import { refusedAs } from './update-counts.service.ts'
 
+const TREES = { expected: null, rawVectors: 'none', trees: true } as const
+
 /** How a round or job can use a model's file. */
 interface ModelContent {
   /** The file is a raw float32 vector. */
@@ -25,6 +27,8 @@ interface ModelContent {
 export const createModelLayouts = ({ blobs, workers }: Context) => {
   // All devices of a round arrive at once, and its aggregation reads the layout again.
   const known = singleFlight<{ readonly layout: Layout | null }>(16)
+  // A model of 10,000 trees takes seconds to read.
+  const trees = singleFlight<Inspection>(16)
 
   const inspect = async (sha256: string, rawVector: boolean): Promise<Layout | null> => {
     try {
@@ -47,12 +51,15 @@ export const createModelLayouts = ({ blobs, workers }: Context) => {
     },
 
     /** Inspects an update of trees, which must be combinable with those of the round's model, if there is one. */
-    inspectTrees: (path: string, modelSha256: string | null): Promise<Inspection> =>
-      blobs.withPaths(async (pathOf) => {
-        const options = { expected: null, rawVectors: 'none', trees: true } as const
-        const model = modelSha256 === null ? {} : { treeModelPath: await pathOf(modelSha256) }
-        return workers.inspect(path, { ...options, ...model })
-      }),
+    async inspectTrees(path: string, modelSha256: string | null): Promise<Inspection> {
+      const model =
+        modelSha256 === null
+          ? null
+          : await trees(modelSha256, () =>
+              blobs.withPaths(async (pathOf) => workers.inspect(await pathOf(modelSha256), TREES)),
+            )
+      return workers.inspect(path, { ...TREES, ...(model?.treeLayout && { expectedTrees: model.treeLayout }) })
+    },
 
     /**
      * Inspects the model that a round or job is to start from. It is a raw vector if `declared` by the starter or by its file

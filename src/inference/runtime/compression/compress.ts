@@ -1,25 +1,11 @@
 import type { ChatMessage } from '../../engines/engine.ts'
-import { type Kept, type Removal, removalsIn } from './removal-order.ts'
+import { type Kept, removalsIn } from './removal-order.ts'
 
 export interface CompressOptions {
   /** Prompts of at most this many tokens are left unchanged. */
   readonly thresholdTokens: number
   /** Where to stop. Three quarters of the threshold by default, so that not every further turn is compressed again. */
   readonly targetTokens?: number
-}
-
-export interface CompressionReport {
-  readonly tokensBefore: number
-  readonly tokensAfter: number
-  readonly removedTokens: number
-  /** False if the prompt is still too long after every possible removal. */
-  readonly reachedTarget: boolean
-  readonly removed: Readonly<Record<Removal['kind'], number>>
-}
-
-export interface Compressed {
-  readonly messages: readonly ChatMessage[]
-  readonly report: CompressionReport
 }
 
 export type CountTokens = (messages: readonly ChatMessage[]) => Promise<number>
@@ -39,11 +25,10 @@ export const compress = async (
   messages: readonly ChatMessage[],
   countTokens: CountTokens,
   { thresholdTokens, targetTokens = Math.floor(thresholdTokens * 0.75) }: CompressOptions,
-): Promise<Compressed | null> => {
+): Promise<readonly ChatMessage[] | null> => {
   const tokensBefore = await countTokens(messages)
   if (tokensBefore <= thresholdTokens) return null
   const { kept, removals } = removalsIn(messages)
-  const removed = { duplicate: 0, sentence: 0, code: 0, exchange: 0 }
   let shorter = messages
   let tokens = tokensBefore
   let next = 0
@@ -53,19 +38,12 @@ export const compress = async (
     for (let gone = 0; gone < requested && next < removals.length; next++) {
       const removal = removals[next]!
       removal.apply(kept)
-      removed[removal.kind]++
       gone += removal.characters
     }
     shorter = rebuilt(messages, kept)
     tokens = await countTokens(shorter)
   }
-  if (tokens >= tokensBefore) return null
-  const removedTokens = tokensBefore - tokens
-  const reachedTarget = tokens <= targetTokens
-  return {
-    messages: shorter,
-    report: { tokensBefore, tokensAfter: tokens, removedTokens, reachedTarget, removed },
-  }
+  return tokens < tokensBefore ? shorter : null
 }
 
 const lengthOf = (messages: readonly ChatMessage[]): number =>

@@ -48,7 +48,6 @@ export const relevanceTo = (query: string, texts: readonly string[]): readonly n
 
 /** One step of compression, which removes `characters`. */
 export interface Removal {
-  readonly kind: 'duplicate' | 'sentence' | 'code' | 'exchange'
   readonly characters: number
   readonly apply: (kept: Kept) => void
 }
@@ -89,8 +88,7 @@ const duplicatesIn = (candidates: readonly Candidate[], keptTexts: readonly stri
   })
 }
 
-const pruning = ({ message, index, unit }: Candidate, kind: Removal['kind']): Removal => ({
-  kind,
+const pruning = ({ message, index, unit }: Candidate): Removal => ({
   characters: unit.text.length,
   apply: (kept) => void kept.get(message)?.left.delete(index),
 })
@@ -127,11 +125,7 @@ export const removalsIn = (messages: readonly ChatMessage[]): { readonly kept: K
   rest.sort((a, b) => a.score - b.score)
   return {
     kept,
-    removals: [
-      ...[...redundant].map((one) => pruning(one, 'duplicate')),
-      ...rest.map((one) => pruning(one, one.unit.kind)),
-      ...exchangesIn(messages, best, end),
-    ],
+    removals: [...[...redundant, ...rest].map(pruning), ...exchangesIn(messages, best, end)],
   }
 }
 
@@ -150,7 +144,6 @@ const exchangesIn = (messages: readonly ChatMessage[], best: Map<number, Candida
   return scored
     .sort((a, b) => a.score - b.score)
     .map(({ members, characters }) => ({
-      kind: 'exchange',
       characters,
       apply: (kept) => {
         for (const member of members) kept.set(member, null)

@@ -15,7 +15,8 @@ interface ForeignKey {
   readonly definition: string
 }
 
-const otherTables = async (tx: Executor): Promise<readonly string[]> => {
+/** Returns the names of all tables, apart from those that a move creates. */
+export const tablesOf = async (tx: Executor): Promise<readonly string[]> => {
   const { rows } = await sql<{ name: string }>`
     select relname as name from pg_class
     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by relname`.execute(
@@ -43,7 +44,7 @@ export const refuseUnfinishedMove = async ({ kind, sql: db }: Database): Promise
  */
 export const beginMove = async (tx: Executor, fingerprint: string): Promise<void> => {
   if (!(await isUnfinished(tx))) {
-    const tables = await otherTables(tx)
+    const tables = await tablesOf(tx)
     if (tables.length > 0) {
       throw new StartError(
         `The target has tables already (${tables.slice(0, 5).join(', ')}, ...). Use an empty database; if this installation ` +
@@ -57,7 +58,7 @@ export const beginMove = async (tx: Executor, fingerprint: string): Promise<void
     return
   }
   if ((await readState(tx)).fingerprint === fingerprint) return
-  const tables = (await otherTables(tx)).filter((name) => name !== 'migrations')
+  const tables = (await tablesOf(tx)).filter((name) => name !== 'migrations')
   if (tables.length > 0) await sql`truncate ${sql.join(tables.map((name) => sql.table(`public.${name}`)))}`.execute(tx)
   await sql`delete from tributary_move.parts`.execute(tx)
   await sql`update tributary_move.state set fingerprint = ${fingerprint}`.execute(tx)
@@ -67,7 +68,7 @@ const readState = async (tx: Executor): Promise<State> =>
   (await sql<State>`select fingerprint, foreign_keys from tributary_move.state`.execute(tx)).rows[0]!
 
 const eachTable = async (tx: Executor, change: 'disable' | 'enable'): Promise<void> => {
-  for (const name of await otherTables(tx)) {
+  for (const name of await tablesOf(tx)) {
     await sql`alter table ${sql.table(`public.${name}`)} ${sql.raw(change)} trigger user`.execute(tx)
   }
 }

@@ -81,7 +81,7 @@ export const builtInTrainer = ({ table, deviceId, classes, heldOut = 0.1 }: Buil
       return {
         weights: await write('update.safetensors', update.weights),
         report: update.report,
-        globalModel: update.globalModel,
+        globalModel: update.globalModel ?? null,
         ...(update.control && { control: await write('control-change.safetensors', update.control) }),
         ...(update.memory && { memory: await write('memory.safetensors', update.memory) }),
       }

@@ -17,11 +17,11 @@ export interface DeviceOptions {
   /** False: the device only runs models; rounds do not select it. Sent at registration and with heartbeats. Default: true. */
   readonly trains?: boolean
   /** From an earlier registration; required for all calls but `register`. */
-  readonly apiKey?: string
+  readonly apiKey?: string | undefined
   /** The organization to register in, if there is no enrollment token. Default: none. */
-  readonly orgId?: string
+  readonly orgId?: string | undefined
   /** A key with devices:write, if the service requires one at registration. */
-  readonly enrollmentToken?: string
+  readonly enrollmentToken?: string | undefined
   readonly fetch?: typeof globalThis.fetch
   /** Whether to fetch files from the object store if the service offers it; not in a browser. Default: false. */
   readonly directDownloads?: boolean

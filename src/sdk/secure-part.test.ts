@@ -95,7 +95,7 @@ it('taking part returns the update that was trained, which may be a Blob, and re
   }))
   const parts = members.map(({ device }, i) => {
     const options: object = { memory }
-    return takePart(device, roundId, async () => ({ ...trained[i]!, globalModel: null }), options)
+    return takePart(device, roundId, async () => trained[i]!, options)
   })
   expect((await Promise.all(parts)).map((part) => [part.weights, part.report, part.submission.alreadyKept])).toEqual(
     trained.map(({ weights, report }) => [weights, report, false]),

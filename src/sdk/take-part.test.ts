@@ -36,7 +36,7 @@ test('devices learn of a round from heartbeats, train, and improve the global mo
     expect(parts.map(({ plan, submission }) => [plan.roundId, submission])).toEqual(
       Array(3).fill([id, { updateId: expect.any(String), alreadyKept: false }]),
     )
-    const judged = parts.flatMap(({ globalModel }) => (globalModel === null ? [] : [globalModel.loss]))
+    const judged = parts.flatMap(({ globalModel }) => (globalModel ? [globalModel.loss] : []))
     if (judged.length > 0) losses.push(judged.reduce((sum, loss) => sum + loss, 0))
     await vi.waitFor(async () => {
       await world.service.runDueTasks()

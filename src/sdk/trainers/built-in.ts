@@ -30,8 +30,8 @@ export interface LocalUpdate {
   readonly weights: Uint8Array<ArrayBuffer>
   /** Loss and accuracy of the new weights on the held-out rows, or on the rows trained on if none are held out. */
   readonly report: TrainingReport
-  /** The received model's evaluation on the held-out rows; null without a model or rows. */
-  readonly globalModel: Evaluation | null
+  /** The received model's evaluation on the held-out rows; null without a model or rows. Not sent. */
+  readonly globalModel?: Evaluation | null
   /** SCAFFOLD: sent with the update. */
   readonly control?: Uint8Array<ArrayBuffer>
   /** Kept for the job's next round once the update is accepted. Never sent. */

@@ -66,6 +66,8 @@ describe('the settings', () => {
         region: 'eu-central-1',
       },
     ],
+    ['file:///srv/my%20weights', { kind: 'folder', path: '/srv/my weights' }],
+    ['file:///D:/weights', { kind: 'folder', path: 'D:/weights' }],
   ])('keep files in SERVICE_STORAGE_URL=%s', (url, storage) => {
     expect(readConfig({ SERVICE_STORAGE_URL: url }).storage).toEqual(storage)
   })

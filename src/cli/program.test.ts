@@ -70,6 +70,11 @@ it.each([
   ['models lst', "svc: unknown command 'lst'\n(Did you mean svc models?)\nUsage: svc models --help\n"],
   ['models alises m', "svc: unknown command 'alises'\n(Did you mean aliases?)\nUsage: svc models --help\n"],
   ['org nothing', "svc: unknown command 'nothing'\nUsage: svc org --help\n"],
+  [
+    'devices show -pixel',
+    "svc: unknown option '-pixel'\nIf it is the <device>, put it last, after --: svc devices show -- <device>\nUsage: svc devices show --help\n",
+  ],
+  ['devices show pixel -x', "svc: unknown option '-x'\nUsage: svc devices show --help\n"],
   ['keys list --jsn', "svc: unknown option '--jsn'\n(Did you mean --json?)\nUsage: svc keys list --help\n"],
   ['push m.onnx', "svc: required option '-v, --version <version>' not specified\nUsage: svc push --help\n"],
   [
@@ -314,4 +319,16 @@ it('an empty path is refused, not taken for the current folder', async () => {
       stderr: `svc: ${name} is empty.\nGive a path, such as ./folder.\n`,
     })
   }
+})
+
+it.each([
+  [['devices', 'show', ''], '<device>'],
+  [['train', 'start', ''], '<model>'],
+  [['models', 'promote', 'm', '', 'production'], '<version>'],
+])('%j is refused before any request', async (argv, name) => {
+  expect(await runInProcess(argv, { env: { SERVICE_HOME: await emptyFolder() } })).toEqual({
+    exitCode: 2,
+    stdout: '',
+    stderr: `svc: ${name} is empty.\nIf it is a variable of the shell, check that it is set.\n`,
+  })
 })

@@ -1,4 +1,12 @@
-import { Command, CommanderError, type ErrorOptions, Help, type Option, type ParseOptionsResult } from 'commander'
+import {
+  type Argument,
+  Command,
+  CommanderError,
+  type ErrorOptions,
+  Help,
+  type Option,
+  type ParseOptionsResult,
+} from 'commander'
 import { meantBy } from '../domain/misspelling.ts'
 import type { CommandEntry, CommandFile, CommandGroup } from './command.ts'
 import { COMMANDS } from './commands.ts'
@@ -29,10 +37,19 @@ class SvcCommand extends Command {
   }
 
   /**
-   * Commander reports too many arguments for a misspelled subcommand of a group that is also a command, such as `svc models`.
-   * That command alone does what its summary begins with: `list`.
+   * Commander takes a name such as `-x` for an option, and reports too many arguments for a misspelled subcommand of a group that
+   * is also a command, such as `svc models`. That command alone does what its summary begins with: `list`.
    */
   override error(message: string, options?: ErrorOptions): never {
+    const [, dashed] = /^error: unknown option '(-[^-'][^']*)'$/.exec(message) ?? []
+    const argument = this.registeredArguments[this.args.indexOf(dashed ?? '')]
+    if (dashed !== undefined && argument?.required) {
+      const name = `<${argument.name()}>`
+      return super.error(
+        `${message}\nIf it is the ${name}, put it last, after --: svc ${pathOf(this)} -- ${name}`,
+        options,
+      )
+    }
     const isSubcommand = this.commands.length > 0 && this.registeredArguments.length === 0
     if (options?.code !== 'commander.excessArguments' || !isSubcommand) return super.error(message, options)
     const [word = ''] = this.args
@@ -156,7 +173,7 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
       if ('commands' in rest) for (const entry of rest.commands) add(command.usage(usageOf(command, rest.load)), entry)
     }
     program.showHelpAfterError('List commands with: svc --help')
-    program.hook('preAction', (_program, command) => refuseEmptyPaths(command))
+    program.hook('preAction', (_program, command) => refuseEmptyValues(command))
     for (const entry of COMMANDS) add(program, entry)
     await program.parseAsync(words, { from: 'user' })
     return io.signal?.aborted ? interruption(io.signal).exitCode : 0
@@ -173,17 +190,27 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
 const PATH_ARGUMENTS = ['target', 'source', 'file', 'path', 'model_path']
 const PATH_OPTION = /<(folder|file|path)>/
 
-/** An empty path would be the current folder; it is usually a variable of the shell that is not set. */
-const refuseEmptyPaths = (command: Command): void => {
-  const empty = [
+/** Texts that may be empty; all other required arguments name something. */
+const TEXT_ARGUMENTS = ['text', 'prompt']
+
+/** An empty path would be the current folder. An empty value is usually a variable of the shell that is not set. */
+const refuseEmptyValues = (command: Command): void => {
+  const isEmpty = ({ required }: Argument, at: number): boolean => required && command.args[at] === ''
+  const isPath = (argument: Argument): boolean => PATH_ARGUMENTS.includes(argument.name())
+  const paths = [
     ...command.registeredArguments
-      .filter((argument, at) => PATH_ARGUMENTS.includes(argument.name()) && command.args[at] === '')
+      .filter((argument, at) => isPath(argument) && command.args[at] === '')
       .map((argument) => `<${argument.name()}>`),
     ...command.options
       .filter((option) => PATH_OPTION.test(option.flags) && command.getOptionValue(option.attributeName()) === '')
       .map(({ long }) => long),
   ]
-  if (empty.length > 0) throw wrongUsage(`${empty[0]} is empty.`, 'Give a path, such as ./folder.')
+  if (paths.length > 0) throw wrongUsage(`${paths[0]} is empty.`, 'Give a path, such as ./folder.')
+  const empty = command.registeredArguments
+    .filter(isEmpty)
+    .find((argument) => !TEXT_ARGUMENTS.includes(argument.name()))
+  if (empty !== undefined)
+    throw wrongUsage(`<${empty.name()}> is empty.`, 'If it is a variable of the shell, check that it is set.')
 }
 
 const interruption = ({ reason }: AbortSignal): Interrupted =>

@@ -21,6 +21,7 @@ export interface S3Location {
 }
 
 /** Amazon's rules for bucket names. */
+const BUCKET_RULE = "3 to 63 lowercase letters, digits, '-', or '.'"
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/
 const REGION = /^[a-z0-9-]{1,64}$/
 
@@ -29,9 +30,9 @@ const s3Location = (url: URL): S3Location | string => {
   const unknown = [...searchParams.keys()].find((name) => name !== 'endpoint' && name !== 'region')
   if (unknown !== undefined) return `'${unknown}' is not a known parameter; use endpoint or region`
   if (hasCredentials(url)) {
-    return 'keys do not belong in it: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'
+    return 'it must not contain keys: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'
   }
-  if (url.port !== '' || !BUCKET.test(bucket)) return `'${url.host}' is not the name of a bucket`
+  if (url.port !== '' || !BUCKET.test(bucket)) return `'${url.host}' cannot be the name of a bucket (${BUCKET_RULE})`
   const path = pathname.replace(/^\/+|\/+$/g, '')
   if (!/^[\w.\-/]*$/.test(path) || path.split('/').includes('..')) {
     return "the prefix may have letters, digits, and the characters '_', '-', '.', and '/'"
@@ -39,7 +40,7 @@ const s3Location = (url: URL): S3Location | string => {
   const endpoint = searchParams.get('endpoint')
   const host = endpoint !== null && URL.canParse(endpoint) ? new URL(endpoint) : null
   if (host !== null && hasCredentials(host)) {
-    return 'keys do not belong in its endpoint: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'
+    return 'the endpoint must not contain a user name or password: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'
   }
   if (endpoint !== null && (host === null || !['http:', 'https:'].includes(host.protocol) || host.pathname !== '/')) {
     return `the endpoint must look like https://s3.example.org, got '${withoutCredentials(endpoint)}'`
@@ -58,6 +59,10 @@ export const parseStorageUrl = (value: string | undefined): StorageLocation | st
   if (value.startsWith('/') || /^[A-Za-z]:[\\/]/.test(value)) return { kind: 'folder', path: value }
   const url = URL.canParse(value) ? new URL(value) : null
   if (url?.protocol === 's3:') return s3Location(url)
-  if (url?.protocol === 'file:' && url.host === '') return { kind: 'folder', path: decodeURIComponent(url.pathname) }
-  return 'it must look like s3://bucket/prefix?endpoint=https://host&region=name, or be the absolute path of a folder'
+  if (url?.protocol === 'file:' && url.host === '') {
+    // file:///C:/folder has the path /C:/folder.
+    return { kind: 'folder', path: decodeURIComponent(url.pathname).replace(/^\/(?=[A-Za-z]:\/)/, '') }
+  }
+  const shown = withoutCredentials(value)
+  return `it must look like s3://bucket/prefix?endpoint=https://host&region=name, or be the absolute path of a folder, got '${shown}'`
 }

@@ -22,22 +22,24 @@ export const discard = async (root: string, folder: string): Promise<boolean> =>
 
 /**
  * Renames a complete folder to its final name. Replaces an existing one unless `stays` returns true: another process may have
- * put the same folder there, and it may be in use.
+ * put the same folder there, and it may be in use. Returns whether it replaced one.
  */
 export const replace = async (
   root: string,
   growing: string,
   folder: string,
   stays: () => Promise<boolean> = async () => false,
-): Promise<void> => {
+): Promise<boolean> => {
+  let isReplacement = false
   for (let tries = 1; ; tries++) {
     try {
-      return await rename(growing, folder)
+      await rename(growing, folder)
+      return isReplacement
     } catch (error) {
       const taken = ['ENOTEMPTY', 'EEXIST', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')
       if (!taken || tries === 5) throw error
     }
-    if (await stays()) return
-    await discard(root, folder)
+    if (await stays()) return false
+    if (await discard(root, folder)) isReplacement = true
   }
 }

@@ -1,13 +1,10 @@
 import type { Locator, Page } from 'playwright-core'
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { createModel } from '../fleet-of-models.ts'
 import { startWorld } from '../world.ts'
 import { hasBrowser } from './browser.ts'
 import { buildDashboard } from './built-web.ts'
 import { expectAccessible, expectNoSidewaysScroll, openDashboard } from './dashboard-tab.ts'
-
-// Service and browser start slowly on a busy machine.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
 
 let webFolder = ''
 
@@ -33,7 +30,7 @@ describe.skipIf(!hasBrowser())('experiments in the dashboard', () => {
     webFolder = await buildDashboard()
   })
 
-  it('are created, started, and completed by keyboard, and show estimates with intervals and the decision', async () => {
+  it('are created, started, and completed by keyboard, show estimates with intervals and the decision, are named before a rollout that does not reach their devices, and name the newer rollout that has replaced them', async () => {
     const { world, devices, ask } = await startFleet()
     const tab = await openDashboard(world.baseUrl, '/experiments')
     const { page } = tab
@@ -97,25 +94,23 @@ describe.skipIf(!hasBrowser())('experiments in the dashboard', () => {
     await expectAccessible(page)
     await expectNoSidewaysScroll(page)
     expect(tab.wrong()).toEqual([])
-  })
 
-  it('are named before a rollout that does not reach their devices, and name the newer rollout that has replaced them', async () => {
-    const { world, devices, ask } = await startFleet()
     const [{ key }] = devices as [(typeof devices)[0]]
     const variant = (version: string) => ({ name: `v${version[0]}`, model_id: 'my-model', version, allocation: 0.5 })
-    const body = { name: 'next-word', variants: [variant('1.0.0'), variant('2.0.0')] }
+    const body = { name: 'next-phrase', variants: [variant('1.0.0'), variant('2.0.0')] }
     const created = await world.request('POST', '/api/v1/experiments', { key, body })
     await ask('POST', `/${(created.body as { id: string }).id}/start`)
-    const { page } = await openDashboard(world.baseUrl, '/models')
+    await tab.visit('/models')
     await page.getByRole('link', { name: 'my-model' }).click()
     await pressIn(page, 'Deploy')
     const warning = page.getByRole('dialog').getByText('Running experiments take precedence on their devices')
-    await warning.getByRole('link', { name: 'next-word' }).waitFor()
+    await warning.getByRole('link', { name: 'next-phrase' }).waitFor()
 
     const everywhere = { version: '1.0.0', rollout_percentage: 100 }
     await world.request('POST', '/api/v1/models/my-model/rollouts', { key, body: everywhere })
     await world.advance(3600)
-    await page.goto(`${world.baseUrl}/experiments`)
-    await page.getByText(/^Experiment 'next-word': No device gets 'v1', 'v2': the newer rollout /).waitFor()
+    await tab.visit('/experiments')
+    const cut = page.getByText(/^Experiment 'next-phrase': No device gets 'v1', 'v2': the newer rollout /)
+    await cut.getByRole('link', { name: 'of my-model' }).waitFor()
   })
 })

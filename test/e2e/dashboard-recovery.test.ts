@@ -1,15 +1,12 @@
 import type { Page, Route } from 'playwright-core'
-import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { openBrowser, PASSWORD, startPeople } from '../../src/control/access/sign-in/people.fixture.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { PASSWORD, startPeople } from '../../src/control/access/sign-in/people.fixture.ts'
 import { createModel } from '../fleet-of-models.ts'
-import { formOf, startWorld } from '../world.ts'
+import { startWorld } from '../world.ts'
 import { hasBrowser } from './browser.ts'
 import { buildDashboard } from './built-web.ts'
 import { openDashboard } from './dashboard-tab.ts'
 import { addDevices } from './device-rows.ts'
-
-// Service and browser start slowly on a busy machine.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
 
 let webFolder = ''
 
@@ -32,7 +29,7 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
   it('390, 900, or 1440 pixels wide shows every row of a long table, and the same rows after going back', async () => {
     const world = await startWorld({ webFolder })
     await addDevices(world, 250)
-    const { page } = await openDashboard(world.baseUrl, '/devices')
+    const { page } = await openDashboard('about:blank', '')
     for (const width of [390, 900, 1440]) {
       await page.setViewportSize({ width, height: 800 })
       await page.goto(`${world.baseUrl}/devices`)
@@ -106,14 +103,16 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
     await invited.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
   })
 
-  it('says so if the record of an open dialog is gone', async () => {
+  it('with an open dialog says so if its record is gone, sends only changed fields, and does not overwrite changes of others', async () => {
     const world = await startWorld({ webFolder })
     const { key } = await world.register('d0')
     const call = (method: string, path: string, body?: object) => world.request(method, `/api/v1${path}`, { key, body })
     const { body } = await call('POST', '/team', { email: 'ada@example.org', role: 'viewer' })
-    const { page } = await openDashboard(world.baseUrl, '/organization')
+    await createModel(world, key, 'm', ['1.0.0'])
+    const { page, visit } = await openDashboard(world.baseUrl, '/organization')
     await page.getByRole('button', { name: 'Set role of ada@example.org' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Set the role of ada@example.org' })
+    const dialog = page.getByRole('dialog')
+    await page.getByRole('dialog', { name: 'Set the role of ada@example.org' }).waitFor()
     await dialog.getByLabel('Role').selectOption('member')
     await call('DELETE', `/team/${(body as { id: string }).id}`)
     // Data fetched within the last few seconds is not fetched again.
@@ -129,20 +128,13 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await page.getByText('Nobody is on this team yet').waitFor()
     await page.getByRole('button', { name: 'Invite' }).click()
-    await page.getByRole('dialog').waitFor()
-    await page.goto(`${world.baseUrl}/organization/keys`)
+    await dialog.waitFor()
+    await visit('/organization/keys')
     await page.getByRole('button', { name: 'Create service key' }).click()
-    await page.evaluate(() => history.pushState(null, '', '/organization'))
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
-  })
+    await dialog.waitFor()
+    await visit('/organization')
+    await dialog.waitFor({ state: 'detached' })
 
-  it("sends only changed fields, and does not overwrite another user's changes", async () => {
-    const world = await startWorld({ webFolder })
-    const { key } = await world.register('d0')
-    await createModel(world, key, 'm', ['1.0.0'])
-    const call = (method: string, path: string, body?: object) => world.request(method, `/api/v1${path}`, { key, body })
-    const { page, visit } = await openDashboard(world.baseUrl, '/organization')
-    const dialog = page.getByRole('dialog')
     await page.getByRole('button', { name: 'Change sign-in policy' }).click()
     await call('PATCH', '/team/policy', { session_hours: 9 })
     await focus(page)
@@ -181,7 +173,7 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
     await page.unrouteAll({ behavior: 'wait' })
   })
 
-  it('recovers from a network failure, explains it in plain words, and works even if the browser reports no network', async () => {
+  it('recovers from a network failure, explains it in plain words, keeps its error in view while it tries again, and works even if the browser reports no network', async () => {
     const world = await startWorld({ webFolder })
     const { key } = await world.register('d0')
     await createModel(world, key, 'm', ['1.0.0'])
@@ -215,12 +207,8 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
     await dialog.getByLabel('Up to').fill('40')
     await dialog.getByRole('alert').getByText('must not be below').waitFor()
     expect(await dialog.getByRole('button', { name: 'Start rollout' }).isDisabled()).toBe(true)
-  })
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
 
-  it('keeps its error in view while it tries again', async () => {
-    const world = await startWorld({ webFolder })
-    await world.register('d0')
-    const { page } = await openDashboard(world.baseUrl, '/models')
     await page.route('**/api/v1/fleet/devices?*', fail)
     await page.getByRole('link', { name: 'Devices', exact: true }).click()
     const alert = page.getByRole('alert')
@@ -241,31 +229,17 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
     answer()
     await page.getByRole('link', { name: 'd0' }).waitFor()
     expect(await alert.count()).toBe(0)
-  })
 
-  it('a rollout that waits for approval cannot be started, nor approved by its requester', async () => {
-    const { world, byKey, join } = await startPeople({ webFolder })
-    await byKey('POST', '/orgs', { name: 'acme' })
-    for (const name of ['ada', 'bob']) await join(`${name}@acme.example`)
-    const ada = openBrowser(world, 'ada')
-    await ada.signIn('ada@acme.example')
-    await ada.call('PATCH', '/orgs/acme/settings', { require_approval: true })
-    const model = (await ada.call('POST', '/models', { name: 'm' })).body.id as string
-    await byKey('POST', `/models/${model}/versions/upload`, formOf(Uint8Array.of(1, 2), { version: '1.0.0' }))
-    await byKey('POST', '/devices/register', { device_id: 'd0', org_id: 'acme' })
-    const made = await ada.call('POST', `/models/${model}/rollouts`, { version: '1.0.0', rollout_percentage: 10 })
-    expect(made).toMatchObject({ status: 201, body: { status: 'pending', approval_id: expect.any(String) } })
-
-    const { page } = await openDashboard(world.baseUrl, '/delivery')
-    await signIn(page, 'ada@acme.example')
-    const row = page.getByRole('row').filter({ hasText: 'm 1.0.0' })
-    await row.getByText('0%, target 100%').waitFor()
-    expect(await row.getByRole('cell').last().textContent()).toBe('–')
-    await row.getByRole('link', { name: 'm 1.0.0' }).click()
-    await page.getByRole('link', { name: 'Waiting for approval' }).waitFor()
-    expect(await page.getByRole('button', { name: 'Start' }).count()).toBe(0)
-    await page.getByRole('link', { name: 'Waiting for approval' }).click()
-    await page.getByRole('button', { name: /^Withdraw: / }).waitFor()
-    expect(await page.getByRole('button', { name: /^Approve: / }).count()).toBe(0)
+    // A page with several requests explains the failed one, and does not say that there is nothing.
+    const json = { error: 'internal_error', message: 'Something failed.', status_code: 500 }
+    await page.route('**/api/v1/models?*', (route) => route.fulfill({ status: 500, json }))
+    await page.goto(world.baseUrl)
+    await alert.getByText('Something failed.').first().waitFor()
+    await page.getByText('Nothing is running').waitFor()
+    expect(await page.getByText('Nothing has happened yet').count()).toBe(0)
+    await page.unroute('**/api/v1/models?*')
+    await alert.getByRole('button', { name: 'Try again' }).first().click()
+    await expect.poll(() => alert.count()).toBe(0)
+    await page.getByText('Model m').waitFor()
   })
 })

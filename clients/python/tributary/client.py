@@ -392,7 +392,9 @@ class Client:
     # Delivery
 
     def roll_out(self, model: str, version: str, percentage: int = 10, **options: Any) -> Rollout:
-        """Start a rollout. `options` are fields of POST /models/{id}/rollouts, such as increment_step."""
+        """Start a rollout with this percentage of the devices. `options` are fields of POST /models/{id}/rollouts, such
+        as increment_step.
+        """
         asked = {"version": version, "rollout_percentage": percentage, "start_immediately": True, **options}
         return record(Rollout, self.request("POST", f"/models/{quote(model)}/rollouts", asked), _client=self)
 

@@ -42,9 +42,9 @@ export const define = (command: Command, session: Session): void => {
         return pullSource(name, { output: given('output') ? output : null, json: json === true }, session)
       }
       const connection = await session.signedIn({ apiBase })
-      const { modelNamed, referenced, requireVersion } = await import('../model-sources/catalog.ts')
+      const { knownModel, referenced, requireVersion } = await import('../model-sources/catalog.ts')
       const meant = await referenced(connection, name, requested)
-      const model = await modelNamed(connection, meant.name)
+      const model = await knownModel(connection, meant.name)
       const version = requireVersion(model, meant.name, meant.version)
       const { pull } = await import('../model-sources/pull.ts')
       const pulled = await pull({ connection, modelId: model.id, version, format, output }, session)

@@ -80,7 +80,7 @@ it('reports an unknown model, version, or unavailable format; an unsupported for
     await svc('pull', 'net', '--format', 'zip'),
     await svc('pull'),
   ]).toEqual([
-    { exitCode: 1, stdout: '', stderr: expect.stringContaining("Model 'other' does not exist") },
+    { exitCode: 1, stdout: '', stderr: expect.stringContaining("The catalog has no model 'other'") },
     { exitCode: 1, stdout: '', stderr: "svc: Model 'net' has no version 9.0.0.\nIt has 1.4.0, 1.5.0.\n" },
     { exitCode: 1, stdout: '', stderr: expect.stringContaining('is not available as coreml: ') },
     { exitCode: 2, stdout: '', stderr: expect.stringContaining('--format') },

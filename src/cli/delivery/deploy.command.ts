@@ -30,6 +30,12 @@ const parseDevices = (text: string): readonly string[] => {
   throw new InvalidArgumentError('It must be device names separated by commas, such as pixel-7,pixel-8.')
 }
 
+/** What a deployment without targets reaches, in words. */
+const extentOf = ({ rollout }: Requested, { kind }: DeploymentMethod): string => {
+  if (rollout === 100) return 'the whole fleet at once'
+  return kind === 'rollout' ? `the whole fleet, beginning with ${rollout}%` : `${rollout}% of the fleet`
+}
+
 /** Starts the rollout or deployment and prints the next steps. */
 const carryOut = async (
   connection: Connection,
@@ -118,7 +124,7 @@ export const define = (command: Command, session: Session): void => {
       if (isWholeFleet(requested) && !options.yes) {
         const { target_count: active } = await prepare(connection, requested)
         const { confirm } = await import('../confirm.ts')
-        await confirm(session.io, `Deploying '${name}' to the whole fleet (active devices now: ${active})`)
+        await confirm(session.io, `Deploying '${name}' to ${extentOf(requested, way)} (active devices now: ${active})`)
       }
       await carryOut(connection, requested, way, session, json)
     })

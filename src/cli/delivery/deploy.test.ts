@@ -109,12 +109,19 @@ it('deploys to the whole fleet only after confirmation, at the terminal or with 
     const stdin = Object.assign(Readable.from(input === null ? [] : [`${input}\n`]), { isTTY: input !== null })
     return runInProcess(['deploy', 'm', ...argv], { env, stdin: stdin as unknown as NodeJS.ReadableStream })
   }
-  const question = "Deploying 'm' to the whole fleet (active devices now: 2)"
-  for (const argv of [[], ['-s', 'immediate'], ['-r', '10'], ['--json']]) {
+  const asking = (extent: string): string => `Deploying 'm' to ${extent} (active devices now: 2)`
+  const question = asking('the whole fleet at once')
+  for (const [extent, ...argv] of [
+    ['the whole fleet at once'],
+    ['the whole fleet at once', '-s', 'immediate'],
+    ['the whole fleet, beginning with 10%', '-r', '10'],
+    ['10% of the fleet', '-r', '10', '-s', 'immediate'],
+    ['the whole fleet at once', '--json'],
+  ] as const) {
     expect(await deploy(null, ...argv), argv.join(' ')).toEqual({
       exitCode: 2,
       stdout: '',
-      stderr: `svc: ${question} needs a confirmation, and there is no terminal on which svc could ask for it.\nConfirm it with --yes.\n`,
+      stderr: `svc: ${asking(extent)} needs a confirmation, and there is no terminal on which svc could ask for it.\nConfirm it with --yes.\n`,
     })
   }
   expect(await deploy('n')).toEqual({

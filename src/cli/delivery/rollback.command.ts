@@ -101,16 +101,15 @@ export const define = (command: Command, session: Session): void => {
         if (!yes && io.stdin?.isTTY === true) await confirm(io, what)
       }
       const connection = await session.signedIn({ apiBase })
-      const { modelNamed, nullIfNotFound, requireVersion } = await import('../model-sources/catalog.ts')
+      const { knownModel, modelNamed, nullIfNotFound, requireVersion } = await import('../model-sources/catalog.ts')
       const { canBeWithdrawn, experimentsOn, plansOf, withdraw } = await import('./plans.ts')
-      const requested = modelNamed(connection, name)
-      const model = await nullIfNotFound(requested)
+      const model = await nullIfNotFound(modelNamed(connection, name))
       const plans = await plansOf(connection, model, name)
 
       if (toVersion === 'previous') {
         const newest = plans.find(canBeWithdrawn)
         if (newest === undefined) {
-          if (model === null) await requested
+          if (model === null) await knownModel(connection, name)
           throw new Failure(`'${name}' has no rollout or deployment to roll back.`)
         }
         const { kind, id, version } = newest
@@ -127,12 +126,9 @@ export const define = (command: Command, session: Session): void => {
         return out.note('Each device returns to its previous version, or to none if it had none.')
       }
 
-      if (model === null) {
-        await requested
-        return
-      }
-      const { version_label: version } = requireVersion(model, name, toVersion)
+      const known = model ?? (await knownModel(connection, name))
+      const { version_label: version } = requireVersion(known, name, toVersion)
       await confirmed(`Rolling back '${name}' to version ${version} on the whole fleet`)
-      await rollBackTo(connection, { name, model, version, plans }, session, json === true)
+      await rollBackTo(connection, { name, model: known, version, plans }, session, json === true)
     })
 }

@@ -170,8 +170,8 @@ it('reports an unknown model or version and changes nothing', async () => {
     await svc('rollback', 'm', '--to-version', '7.0.0'),
     await svc('rollback'),
   ]).toEqual([
-    { exitCode: 1, stdout: '', stderr: expect.stringContaining("Model 'nothing' does not exist") },
-    { exitCode: 1, stdout: '', stderr: expect.stringContaining("Model 'nothing' does not exist") },
+    { exitCode: 1, stdout: '', stderr: expect.stringContaining("The catalog has no model 'nothing'") },
+    { exitCode: 1, stdout: '', stderr: expect.stringContaining("The catalog has no model 'nothing'") },
     { exitCode: 1, stdout: '', stderr: "svc: Model 'm' has no version 7.0.0.\nIt has 1.0.0, 2.0.0.\n" },
     { exitCode: 2, stdout: '', stderr: expect.stringContaining("'name'") },
   ])

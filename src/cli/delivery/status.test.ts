@@ -164,7 +164,7 @@ it('reports an unknown model', async () => {
   expect(await svc('status', 'nothing')).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: expect.stringContaining("Model 'nothing' does not exist"),
+    stderr: expect.stringContaining("The catalog has no model 'nothing'"),
   })
   expect(await svc('status')).toMatchObject({ exitCode: 2 })
 })

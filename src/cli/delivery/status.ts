@@ -1,6 +1,6 @@
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
-import { type ModelDetail, modelNamed, nullIfNotFound } from '../model-sources/catalog.ts'
+import { knownModel, type ModelDetail, modelNamed, nullIfNotFound } from '../model-sources/catalog.ts'
 import {
   type Counts,
   failuresOf,
@@ -26,11 +26,9 @@ export interface ModelStatus {
 
 /** @throws Failure if the name has neither a model nor plans */
 export const statusOf = async (connection: Connection, name: string): Promise<ModelStatus> => {
-  const requested = modelNamed(connection, name)
-  const model = await nullIfNotFound(requested)
+  const model = await nullIfNotFound(modelNamed(connection, name))
   const all = await plansOf(connection, model, name)
-  // Throws the service's error, which says what is missing.
-  if (model === null && all.length === 0) await requested
+  if (model === null && all.length === 0) await knownModel(connection, name)
   const last = all.find((plan) => !isOpen(plan))
   const shown = all.filter((plan) => isOpen(plan) || plan === last)
   const plans = await Promise.all(

@@ -59,6 +59,19 @@ export const knownModel = async (connection: Connection, nameOrId: string, advic
   })
 }
 
+/** Replaces the error for a model, or a version of it, that does not exist by one that says which there are. */
+export const ofKnownModel = async <Value>(
+  connection: Connection,
+  { name, version }: { readonly name: string; readonly version?: string },
+  requested: Promise<Value>,
+): Promise<Value> => {
+  if ((await nullIfNotFound(requested)) === null) {
+    const model = await knownModel(connection, name)
+    if (version !== undefined) requireVersion(model, name, version)
+  }
+  return requested
+}
+
 /** Like `knownModel`, but the error also mentions --allow-unknown. */
 export const deployedModel = (connection: Connection, nameOrId: string): Promise<ModelDetail> =>
   knownModel(connection, nameOrId, `${LIST} To deploy a name that devices resolve themselves: --allow-unknown.`)

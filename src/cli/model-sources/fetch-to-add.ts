@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { InferenceError } from '../../inference/errors.ts'
-import { addModel, type ModelToAdd, parseNameToAdd } from '../../inference/models/change-models.ts'
-import type { ModelFile } from '../../inference/models/model-file.ts'
+import { type AddedModel, addModel, type ModelToAdd, parseNameToAdd } from '../../inference/models/change-models.ts'
 import { kindOfFile } from '../../inference/sources/choose-file.ts'
 import {
   type FoundPart,
@@ -73,7 +72,7 @@ const requireComplete = (text: string, places: readonly string[]): void => {
 export const addDownload = async (
   { title, folder, ...model }: ModelToAdd & { readonly title: string; readonly folder: string },
   { io, home }: Session,
-): Promise<ModelFile> => {
+): Promise<AddedModel> => {
   const discard = (): Promise<void> => rm(folder, { recursive: true, force: true })
   try {
     const added = await addModel(home.folder, { ...model, signal: io.signal })
@@ -87,7 +86,7 @@ export const addDownload = async (
 }
 
 /** Downloads `hf:org/model` or `ollama:name` and adds it. Interrupted downloads are kept and resumed. @throws TransferError, Failure */
-export const fetchToAdd = async (name: string, text: string, session: Session): Promise<ModelFile> => {
+export const fetchToAdd = async (name: string, text: string, session: Session): Promise<AddedModel> => {
   parseNameToAdd(name)
   const mark = createHash('sha256').update(text).digest('hex').slice(0, 16)
   const folder = join(session.home.folder, 'downloads', mark)

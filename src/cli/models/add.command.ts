@@ -17,7 +17,8 @@ export const define = (command: Command, session: Session): void => {
       const added = isModelSource(path)
         ? await (await import('../model-sources/fetch-to-add.ts')).fetchToAdd(name, path, session)
         : await addModel(home.folder, { name, path: resolve(io.cwd, path), signal: io.signal })
-      out.line(`Added ${added.name} (${added.format}, ${sizeWords(added.bytes)}, sha256 ${added.sha256}).`)
+      const verb = added.isReplacement ? 'Replaced' : 'Added'
+      out.line(`${verb} ${added.name} (${added.format}, ${sizeWords(added.bytes)}, sha256 ${added.sha256}).`)
       if (added.format === 'gguf') out.line(`Try it: svc run ${added.name} "..."`)
     })
 }

@@ -27,9 +27,15 @@ export const define = (command: Command, session: Session): void => {
       const { out } = session
       const connection = await session.signedIn({ apiBase: options.apiBase })
       const path = { model_id: name }
+      const { ofKnownModel } = await import('../model-sources/catalog.ts')
       if (options.history) {
-        const found = await connection.request((client) =>
-          client.GET('/api/v1/models/{model_id}/alias-history', { params: { path, query: { limit: 100, offset: 0 } } }),
+        const query = { limit: 100, offset: 0 }
+        const found = await ofKnownModel(
+          connection,
+          { name },
+          connection.request((client) =>
+            client.GET('/api/v1/models/{model_id}/alias-history', { params: { path, query } }),
+          ),
         )
         if (options.json) return out.json(found)
         const rows = found.moves.map((move) => [
@@ -41,10 +47,14 @@ export const define = (command: Command, session: Session): void => {
         return out.table(['ALIAS', 'FROM', 'TO', 'BY', 'AT'], rows)
       }
       const alias = options.delete
-      const { aliases } = await connection.request((client) =>
-        alias === undefined
-          ? client.GET('/api/v1/models/{model_id}/aliases', { params: { path } })
-          : client.DELETE('/api/v1/models/{model_id}/aliases/{alias}', { params: { path: { ...path, alias } } }),
+      const { aliases } = await ofKnownModel(
+        connection,
+        { name },
+        connection.request((client) =>
+          alias === undefined
+            ? client.GET('/api/v1/models/{model_id}/aliases', { params: { path } })
+            : client.DELETE('/api/v1/models/{model_id}/aliases/{alias}', { params: { path: { ...path, alias } } }),
+        ),
       )
       if (options.json) return out.json({ aliases })
       if (alias !== undefined) return out.line(`${name}@${alias} is deleted.`)

@@ -59,6 +59,12 @@ it('lists the aliases if one is unknown, and refuses two contradictory versions'
     stdout: '',
     stderr: "svc: Model 'net' has no version prodution.\nIt has 1.3.0 (production), 1.4.0.\n",
   })
+  for (const line of ['models show net 1.5.0', 'models promote net 1.5.0 production'])
+    expect((await svc(line)).stderr).toBe("svc: Model 'net' has no version 1.5.0.\nIt has 1.3.0 (production), 1.4.0.\n")
+  for (const command of ['pull', 'status', 'rollback', 'models show', 'models aliases'])
+    expect((await svc(`${command} nets`)).stderr, command).toBe(
+      "svc: The catalog has no model 'nets'; did you mean 'net'?\nList models with svc models, or add one with svc push.\n",
+    )
   const twice = await svc('pull net@production --version 1.4.0')
   expect([twice.exitCode, twice.stderr]).toEqual([
     2,

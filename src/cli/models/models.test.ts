@@ -54,6 +54,7 @@ it('add copies a model in under its name and describes it; remove deletes it', a
     stderr: '',
     stdout: `Added mine:q8_0 (gguf, 1 kB, sha256 ${sha256}).\nTry it: svc run mine:q8_0 "..."\n`,
   })
+  expect((await svc('add', 'mine', path)).stdout).toContain('Replaced mine:q8_0 (gguf, ')
   expect(await readFile(join(home, 'models', 'mine', 'q8_0', 'tiny-q8_0.gguf'), 'utf8')).toBe('GGUF and more')
   expect(await svc('remove', 'mine')).toEqual({ exitCode: 0, stderr: '', stdout: 'Removed mine.\n' })
   expect(await svc('remove', 'mine')).toEqual({

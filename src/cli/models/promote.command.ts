@@ -13,17 +13,24 @@ export const define = (command: Command, session: Session): void => {
       const { out } = session
       const connection = await session.signedIn({ apiBase })
       const model = { model_id: name }
-      const { aliases } = await connection.request((client) =>
-        client.GET('/api/v1/models/{model_id}/aliases', { params: { path: model } }),
+      const { ofKnownModel } = await import('../model-sources/catalog.ts')
+      const { aliases } = await ofKnownModel(
+        connection,
+        { name },
+        connection.request((client) => client.GET('/api/v1/models/{model_id}/aliases', { params: { path: model } })),
       )
       const before = aliases.find((one) => one.alias === alias) ?? null
       // Prevents overwriting a concurrent change of the alias.
       const expected = before === null ? null : String(before.version)
-      const moved = await connection.request((client) =>
-        client.PUT('/api/v1/models/{model_id}/aliases/{alias}', {
-          params: { path: { ...model, alias } },
-          body: { version, expected_version: expected },
-        }),
+      const moved = await ofKnownModel(
+        connection,
+        { name, version },
+        connection.request((client) =>
+          client.PUT('/api/v1/models/{model_id}/aliases/{alias}', {
+            params: { path: { ...model, alias } },
+            body: { version, expected_version: expected },
+          }),
+        ),
       )
       if (json) return out.json(moved)
       if ('title' in moved) {

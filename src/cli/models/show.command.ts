@@ -31,14 +31,18 @@ export const define = (command: Command, session: Session): void => {
     .action(async (text: string, versionOption: string | undefined, { json, apiBase }: DataOptions) => {
       const { out } = session
       const connection = await session.signedIn({ apiBase })
-      const { referenced } = await import('../model-sources/catalog.ts')
+      const { ofKnownModel, referenced } = await import('../model-sources/catalog.ts')
       const { name, version } =
         splitReference(text) === null
           ? { name: text, version: versionOption ?? 'latest' }
           : await referenced(connection, text, versionOption ?? 'latest')
       const path = { model_id: name, version }
-      const found = await connection.request((client) =>
-        client.GET('/api/v1/models/{model_id}/versions/{version}', { params: { path } }),
+      const found = await ofKnownModel(
+        connection,
+        { name, version },
+        connection.request((client) =>
+          client.GET('/api/v1/models/{model_id}/versions/{version}', { params: { path } }),
+        ),
       )
       if (json) return out.json(found)
       const { training, runs } = found

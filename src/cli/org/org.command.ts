@@ -64,7 +64,8 @@ export const define = (command: Command, session: Session): void => {
       if (!json) {
         session.out.fields([...orgFields(org), ...(rules === null ? [] : settingFields(settingsFrom(rules)))])
         for (const { setting, value, preset } of rules?.violations ?? []) {
-          session.out.note(`${setting} is ${value}; the ${org.compliance} preset requires ${preset}.`)
+          const option = `--${setting.replaceAll('_', '-')}`
+          session.out.note(`${option} is ${value ?? 'none'}; the ${org.compliance} preset requires ${preset}.`)
         }
         for (const warning of rules?.warnings ?? []) session.out.note(warning)
         return

@@ -59,7 +59,12 @@ it('creates an organization on the service and shows it afterwards', async () =>
   const changed = await svc('org', 'set', 'acme-robotics', '--key-lifetime-days', 'none', '--api-base', world.baseUrl)
   // Warnings, if there were any, would be on stderr only.
   expect(changed).toMatchObject({ exitCode: 0, stdout: expect.not.stringContaining('Warnings'), stderr: '' })
-  expect((await svc('org')).stderr).toBe('key_lifetime_days is null; the gdpr preset requires 365.\n')
+  expect((await svc('org')).stderr).toBe('--key-lifetime-days is none; the gdpr preset requires 365.\n')
+  const set = (option: string, value: string) => svc('org', 'set', 'acme-robotics', option, value)
+  expect((await set('--key-lifetime-days', '0')).stderr).toBe(
+    'svc: --key-lifetime-days must be an integer from 1 to 3650 or none, got 0.\n',
+  )
+  expect((await set('--min-group-size', 'null')).stderr).toContain('It must be a number or none.')
 
   expect(await svc(...argv)).toEqual({
     exitCode: 1,

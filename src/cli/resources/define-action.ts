@@ -35,7 +35,11 @@ const toNumber = (text: string): number => {
 }
 
 /** Parses a number or `none`; commander does not accept null from a parser. */
-const toNumberOrNone = (text: string): number | 'none' => (text === 'none' ? 'none' : toNumber(text))
+const toNumberOrNone = (text: string): number | 'none' => {
+  const number = text === 'none' ? 'none' : decimalNumber(text)
+  if (number === 'none' || Number.isFinite(number)) return number
+  throw new InvalidArgumentError('It must be a number or none.')
+}
 
 const toJson = (text: string): unknown => {
   try {
@@ -160,7 +164,9 @@ const show = async (action: Action, response: Row, context: FindContext, { body 
 }
 
 const namesOf = ({ args = [], options = [] }: Action): OptionNames => [
-  ...options.map(({ field, flags }): OptionNames[number] => [field, new Option(flags).long!]),
+  ...options.map(({ field, flags, parse }): OptionNames[number] =>
+    parse === 'number or none' ? [field, new Option(flags).long!, 'none'] : [field, new Option(flags).long!],
+  ),
   ...args.flatMap(({ field, name }): OptionNames => (field === undefined ? [] : [[field, `<${name}>`]])),
 ]
 

@@ -74,6 +74,7 @@ const OPTION_NAMES: OptionNames = [
   ['stop_when.patience', '--patience'],
   ['stop_when', '--stop-below'],
   ['metric', '--metric'],
+  ['group_id', '--group'],
   ['model', '<model>'],
 ]
 

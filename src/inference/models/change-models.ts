@@ -14,6 +14,11 @@ import { type ModelName, parseModelName } from './model-name.ts'
 import { STARTER } from './starter.ts'
 import { normalVariant, variantInName } from './variant.ts'
 
+export interface AddedModel extends ModelFile {
+  /** True if it replaced a model with the same name and variant. */
+  readonly isReplacement: boolean
+}
+
 export interface ModelToAdd {
   /** `name` or `name:variant`. Without a variant, it is taken from the file name, otherwise it is `default`. */
   readonly name: string
@@ -66,7 +71,7 @@ export const parseNameToAdd = (text: string): ModelName => {
  * Copies a model into the models folder and hashes it at the same time. The copy appears atomically, and replaces a model with
  * the same name and variant.
  */
-export const addModel = async (home: string, options: ModelToAdd): Promise<ModelFile> => {
+export const addModel = async (home: string, options: ModelToAdd): Promise<AddedModel> => {
   const { name, variant: requested } = parseNameToAdd(options.name)
   const root = modelsFolder(home)
   const found = await formatOf(resolve(options.path))
@@ -87,8 +92,8 @@ export const addModel = async (home: string, options: ModelToAdd): Promise<Model
     const entry = entryText({ name, variant, file, ...about, addedAt })
     await writeFile(join(growing, 'model.json'), entry, { flush: true })
     await makeFolder(join(root, name))
-    await replace(root, growing, folder)
-    return { name: `${name}:${variant}`, variant, path: join(folder, file), format, ...about }
+    const isReplacement = await replace(root, growing, folder)
+    return { name: `${name}:${variant}`, variant, path: join(folder, file), format, ...about, isReplacement }
   } catch (error) {
     await rm(growing, { recursive: true, force: true })
     throw error

@@ -64,7 +64,7 @@ it('an added file is stored with its size and hash, and is found by name and by 
   expect((await stat(home)).mode & 0o777).toBe(0o700)
   const path = join(home, 'models', 'tiny', 'q8_0', 'tiny-chat-q8_0.gguf')
   const model = { variant: 'q8_0', path, format: 'gguf', bytes: bytes.length, sha256: sha256(bytes), source }
-  expect(added).toEqual({ name: 'tiny:q8_0', ...model })
+  expect(added).toEqual({ name: 'tiny:q8_0', ...model, isReplacement: false })
   expect((await readFile(path)).equals(bytes)).toBe(true)
   expect(JSON.parse(await readFile(join(home, 'models', 'tiny', 'q8_0', 'model.json'), 'utf8'))).toEqual({
     name: 'tiny',

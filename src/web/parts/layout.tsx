@@ -6,6 +6,7 @@ import { useMay } from '../api/session.ts'
 import { isGoingBack } from '../url/scroll-place.ts'
 import { Command } from './cells.tsx'
 import styles from './layout.module.css'
+import { WarningText } from './warning-text.tsx'
 
 /** The path of the first page, until another is visited: a newly loaded page is read from its beginning. */
 let loadedAt: string | null = window.location.pathname
@@ -105,16 +106,11 @@ export const Facts = listOf(styles.facts)
 /** A few large numbers in a row. */
 export const Figures = listOf(styles.figures)
 
-interface WarningsProps {
-  readonly texts: readonly string[]
-  readonly show?: (text: string) => ReactNode
-}
-
 /** The service's warnings about a request that it accepted anyway. */
-export const Warnings = ({ texts, show = (text) => text }: WarningsProps) =>
+export const Warnings = ({ texts }: { readonly texts: readonly string[] }) =>
   texts.map((text) => (
     <p key={text} className={styles.warning}>
-      {show(text)}
+      <WarningText text={text} />
     </p>
   ))
 

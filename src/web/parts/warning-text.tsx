@@ -1,21 +1,30 @@
 import { Link } from 'wouter'
 import { useApi } from '../api/use-api.ts'
+import { hasId, withPlanLinks } from './plan-links.ts'
 
-const ID = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/
 const MAX_EXPERIMENTS = 1000
+/** The newest ones; an older plan's id is shown as it is. */
+const MAX_OTHERS = 100
 
-/** The service's warning about a rollout, with the names of the running experiments whose ids are in it. */
+/** The service's warning, with links in place of the ids of running experiments, deployments, and rollouts. */
 export const WarningText = ({ text }: { readonly text: string }) => {
+  const options = { enabled: hasId(text) }
   const query = { status: 'running', limit: MAX_EXPERIMENTS } as const
-  const running = useApi('/api/v1/experiments', { query }, { enabled: ID.test(text) })
-  return text.split(ID).map((part) => {
-    const found = running.data?.experiments.find(({ id }) => id === part)
-    return found === undefined ? (
+  const experiments = useApi('/api/v1/experiments', { query }, options)
+  const deployments = useApi('/api/v1/deployments', { query: { limit: MAX_OTHERS } }, options)
+  const rollouts = useApi('/api/v1/rollouts', { query: { limit: MAX_OTHERS } }, options)
+  const parts = withPlanLinks(text, {
+    experiments: experiments.data?.experiments ?? [],
+    deployments: deployments.data?.deployments ?? [],
+    rollouts: rollouts.data?.rollouts ?? [],
+  })
+  return parts.map((part) =>
+    typeof part === 'string' ? (
       part
     ) : (
-      <Link key={part} href={`/experiments/${part}`}>
-        {found.name}
+      <Link key={part.href} href={part.href}>
+        {part.name}
       </Link>
-    )
-  })
+    ),
+  )
 }

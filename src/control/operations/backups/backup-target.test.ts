@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { basename, join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { emptyFolder, freshDataDir } from '../../../../test/databases.ts'
-import { runService, until } from '../../../../test/e2e/service-process.ts'
+import { onServer, runService, until } from '../../../../test/e2e/service-process.ts'
 import { startWorld } from '../../../../test/world.ts'
 import { readConfig } from '../../../config.ts'
 import { openBackupTarget, prepareTarget, sharesDiskWith } from './backup-target.ts'
@@ -30,7 +30,7 @@ it.runIf(process.platform === 'linux')(
   async () => {
     const file = join(await emptyFolder(), 'file')
     await writeFile(file, '')
-    const service = await runService(await freshDataDir(), { SERVICE_BACKUP_URL: file })
+    const service = await runService(await emptyFolder(), { ...(await onServer()), SERVICE_BACKUP_URL: file })
     await expect.poll(service.output).toContain(`${file} is not a folder. Choose an empty folder`)
     expect(service.output()).toContain('scheduled backups will fail: SERVICE_BACKUP_URL cannot be used')
   },

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { Config } from '../../../config.ts'
-import { withoutCredentials } from '../../../domain/address-credentials.ts'
 import { errorMessage } from '../../../domain/error-message.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import { parseStorageUrl } from '../../../domain/storage-location.ts'
@@ -102,7 +101,7 @@ const folderTarget = (root: string): BackupTarget => {
  */
 export const openBackupTarget = (url: string): BackupTarget => {
   const location = parseStorageUrl(url)
-  if (typeof location === 'string') throw badRequest(`target: ${location}, got '${withoutCredentials(url)}'.`)
+  if (typeof location === 'string') throw badRequest(`target: ${location}.`)
   return location.kind === 's3' ? s3Target(url, location) : folderTarget(location.path!)
 }
 

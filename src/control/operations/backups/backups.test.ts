@@ -176,6 +176,11 @@ it('only keys without an organization make and see backups', async () => {
       /^target: it must look like s3:.*, or be the absolute path of a folder, got 'here'\.$/,
     ),
   })
+  const withKey = { target: 's3://bucket?endpoint=http://user:secret@localhost:9000' }
+  expect((await world.request('POST', '/api/v1/backups', { key: admin, body: withKey })).body).toMatchObject({
+    message:
+      'target: the endpoint must not contain a user name or password: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
+  })
   const nowhere = await world.request('POST', '/api/v1/backups', { key: admin, body: {} })
   expect(nowhere.body).toMatchObject({ message: 'target: give a folder, or set SERVICE_BACKUP_URL.' })
 })

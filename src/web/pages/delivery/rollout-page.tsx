@@ -6,7 +6,6 @@ import { DetailPage } from '../../parts/detail-page.tsx'
 import { Columns, Facts, Loaded, Panel, Quiet, useLastError, Warnings } from '../../parts/layout.tsx'
 import { TablePanel } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
-import { WarningText } from '../../parts/warning-text.tsx'
 import { count, duration } from '../../text/format.ts'
 import { modelHref } from '../../url/hrefs.ts'
 import styles from './delivery.module.css'
@@ -108,7 +107,7 @@ const Body = ({ rollout }: { readonly rollout: Rollout }) => {
     <>
       {rollout.warnings.length > 0 && (
         <Panel title="Attention">
-          <Warnings texts={rollout.warnings} show={(text) => <WarningText text={text} />} />
+          <Warnings texts={rollout.warnings} />
         </Panel>
       )}
       <Panel title="Stages">

@@ -4,6 +4,7 @@ import { Columns, Figures, Loaded, PageHeader, Panel, Quiet } from '../../parts/
 import { Sparkline } from '../../parts/meter.tsx'
 import { count, percent, plural } from '../../text/format.ts'
 import { Attention } from './attention.tsx'
+import { LoadedParts } from './loaded-parts.tsx'
 import { MODELS, STATUS, SUMMARY } from './reads.ts'
 import { Recent } from './recent.tsx'
 import { Running } from './running.tsx'
@@ -16,29 +17,31 @@ const Fleet = ({ models: seesModels }: { readonly models: boolean }) => {
     <Loaded query={summary}>
       {({ total, active, last_heard, platforms }) => (
         <>
-          <Figures
-            entries={[
-              ['Devices', count(total)],
-              [
-                'Active in the last 5 min',
-                <>
-                  {count(active)} {total > 0 && <small>{percent(active / total, 0)}</small>}
-                </>,
-              ],
-              ['Inactive', count(total - active)],
-              ['Models', count(models.data?.total)],
-              [
-                'Latest round',
-                status.data?.current_round_number == null ? (
-                  '–'
-                ) : (
+          <LoadedParts queries={seesModels ? [status, models] : [status]}>
+            <Figures
+              entries={[
+                ['Devices', count(total)],
+                [
+                  'Active in the last 5 min',
                   <>
-                    {count(status.data.current_round_number)} <small>{status.data.current_round_status}</small>
-                  </>
-                ),
-              ],
-            ]}
-          />
+                    {count(active)} {total > 0 && <small>{percent(active / total, 0)}</small>}
+                  </>,
+                ],
+                ['Inactive', count(total - active)],
+                ['Models', count(models.data?.total)],
+                [
+                  'Latest round',
+                  status.data?.current_round_number == null ? (
+                    '–'
+                  ) : (
+                    <>
+                      {count(status.data.current_round_number)} <small>{status.data.current_round_status}</small>
+                    </>
+                  ),
+                ],
+              ]}
+            />
+          </LoadedParts>
           {total > 0 && (
             <Columns>
               <Panel title="Last heartbeat" aside="devices by minute, last 60 minutes">

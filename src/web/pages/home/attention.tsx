@@ -2,9 +2,10 @@ import { Link } from 'wouter'
 import { clockOffset } from '../../api/service-clock.ts'
 import { type ResponseOf, useApi, useApiAll } from '../../api/use-api.ts'
 import { Ago, Badge } from '../../parts/cells.tsx'
-import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
+import { Empty, type Loadable, Panel, Quiet } from '../../parts/layout.tsx'
 import { measure } from '../../text/format.ts'
 import styles from './home.module.css'
+import { LoadedParts } from './loaded-parts.tsx'
 import {
   APPROVALS,
   DAY_MS,
@@ -31,8 +32,13 @@ interface Item {
 const isRecent = (time: string | null): boolean =>
   time !== null && Date.now() + clockOffset.get() - Date.parse(time) < DAY_MS
 
-/** Returns the federations that have spent their privacy budget, so that they cannot start private rounds. */
-const useSpentBudgets = (enabled: boolean): readonly Item[] => {
+interface Found {
+  readonly items: readonly Item[]
+  readonly queries: readonly Loadable<unknown>[]
+}
+
+/** Finds the federations that have spent their privacy budget, so that they cannot start private rounds. */
+const useSpentBudgets = (enabled: boolean): Found => {
   const query = useApi(...FEDERATIONS, { enabled })
   // Only members may read the budget. A key without an organization is no member, and may.
   const federations = (query.data?.federations ?? []).filter(({ membership }) => membership?.status !== 'invited')
@@ -40,12 +46,13 @@ const useSpentBudgets = (enabled: boolean): readonly Item[] => {
     '/api/v1/federations/{federation_id}/privacy',
     federations.map(({ id }) => ({ path: { federation_id: id } })),
   )
-  return federations.flatMap(({ id, name }, index) => {
+  const items = federations.flatMap(({ id, name }, index): Item[] => {
     const budget = budgets[index]
     if (budget === undefined || !budget.is_set || !budget.is_exhausted) return []
     const reason = `Its privacy budget of ε ${measure(budget.total_epsilon_budget)} is spent: private rounds cannot start.`
     return [{ key: id, href: null, state: 'paused', name: `Federation ${name}`, reason, time: null }]
   })
+  return { items, queries: [query] }
 }
 
 type Rollout = ResponseOf<'/api/v1/rollouts'>['rollouts'][number]
@@ -59,12 +66,12 @@ const rolloutItem = (rollout: Rollout, reason: string, time: string | null): Ite
   time,
 })
 
-/** Returns the paused rollouts, and the rollouts and deployments that were withdrawn, with the reason. */
-const useDelivery = (enabled: boolean): readonly Item[] => {
+/** Finds the paused rollouts, and the rollouts and deployments that were withdrawn, with the reason. */
+const useDelivery = (enabled: boolean): Found => {
   const paused = useApi(...PAUSED_ROLLOUTS, { enabled })
   const withdrawn = useApi(...rolledBack(), { enabled })
   const failed = useApi(...failedDeployments(), { enabled })
-  return [
+  const items = [
     ...(paused.data?.rollouts ?? []).map((rollout) =>
       rolloutItem(
         rollout,
@@ -82,19 +89,19 @@ const useDelivery = (enabled: boolean): readonly Item[] => {
       time: ended_at,
     })),
   ]
+  return { items, queries: [paused, withdrawn, failed] }
 }
 
 /** What failed or needs attention, with reasons: jobs, rounds, delivery, approvals, and spent privacy budgets. */
 export const Attention = ({ training, models }: Seen) => {
   const jobs = useApi(...JOBS, { enabled: training })
   const rounds = useApi(...ROUNDS, { enabled: training })
-  const paused = useApi(...PAUSED_ROLLOUTS, { enabled: models })
   const approvals = useApi(...APPROVALS, { enabled: models })
   const waiting = (jobs.data?.jobs ?? []).filter((job) => job.status === 'running' && job.waiting_for !== null)
   const budgets = useSpentBudgets(training)
   const delivery = useDelivery(models)
   const items: readonly Item[] = [
-    ...budgets,
+    ...budgets.items,
     ...(approvals.data?.approvals ?? []).map((approval) => ({
       key: approval.id,
       href: '/organization/approvals',
@@ -103,7 +110,7 @@ export const Attention = ({ training, models }: Seen) => {
       reason: 'An admin other than the requester must approve or reject it.',
       time: approval.requested_at,
     })),
-    ...delivery,
+    ...delivery.items,
     ...waiting.map((job) => ({
       key: job.id,
       href: `/training/jobs/${job.id}`,
@@ -134,34 +141,39 @@ export const Attention = ({ training, models }: Seen) => {
         time: round.ended_at ?? round.created_at,
       })),
   ]
+  const queries = [
+    ...(training ? [jobs, rounds, ...budgets.queries] : []),
+    ...(models ? [approvals, ...delivery.queries] : []),
+  ]
   return (
     <Panel title="Needs attention" aside="failures of the last 24 h">
-      <Loaded<unknown> query={training ? jobs : paused}>
-        {() =>
-          items.length === 0 ? (
-            <Empty title="Nothing needs attention">
-              Failed jobs, rounds, and deployments, paused and rolled-back rollouts, requests for approval, and spent
-              privacy budgets appear here, with the reason.
-            </Empty>
-          ) : (
-            <ul className={styles.items}>
-              {items.map(({ key, href, state, name, reason, time }) => (
-                <li key={key}>
-                  <span className={styles.line}>
-                    <Badge state={state} /> {href === null ? name : <Link href={href}>{name}</Link>}
-                    {time !== null && (
-                      <Quiet>
-                        <Ago time={time} />
-                      </Quiet>
-                    )}
-                  </span>
-                  <span>{reason}</span>
-                </li>
-              ))}
-            </ul>
-          )
+      <LoadedParts
+        queries={queries}
+        empty={
+          <Empty title="Nothing needs attention">
+            Failed jobs, rounds, and deployments, paused and rolled-back rollouts, requests for approval, and spent
+            privacy budgets appear here, with the reason.
+          </Empty>
         }
-      </Loaded>
+      >
+        {items.length === 0 ? null : (
+          <ul className={styles.items}>
+            {items.map(({ key, href, state, name, reason, time }) => (
+              <li key={key}>
+                <span className={styles.line}>
+                  <Badge state={state} /> {href === null ? name : <Link href={href}>{name}</Link>}
+                  {time !== null && (
+                    <Quiet>
+                      <Ago time={time} />
+                    </Quiet>
+                  )}
+                </span>
+                <span>{reason}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </LoadedParts>
     </Panel>
   )
 }

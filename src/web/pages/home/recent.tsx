@@ -1,9 +1,10 @@
 import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
 import { toneOf } from '../../parts/cells.tsx'
-import { Empty, Loaded, Panel } from '../../parts/layout.tsx'
+import { Empty, Panel } from '../../parts/layout.tsx'
 import { type Moment, Timeline } from '../../parts/timeline.tsx'
 import { measure, words } from '../../text/format.ts'
+import { LoadedParts } from './loaded-parts.tsx'
 import { JOBS, MODELS, ROUNDS, type Seen } from './reads.ts'
 
 const MAX_ROWS = 12
@@ -46,17 +47,16 @@ export const Recent = ({ training, models: seesModels }: Seen) => {
   const latest = moments.sort((a, b) => Date.parse(b.time ?? '') - Date.parse(a.time ?? '')).slice(0, MAX_ROWS)
   return (
     <Panel title="Recent activity">
-      <Loaded<unknown> query={training ? rounds : models}>
-        {() =>
-          latest.length === 0 ? (
-            <Empty title="Nothing has happened yet" command="npm run demo -- --keep">
-              Run the demo to see devices train within a minute:
-            </Empty>
-          ) : (
-            <Timeline moments={latest} />
-          )
+      <LoadedParts
+        queries={[...(training ? [rounds, jobs] : []), ...(seesModels ? [models] : [])]}
+        empty={
+          <Empty title="Nothing has happened yet" command="npm run demo -- --keep">
+            Run the demo to see devices train within a minute:
+          </Empty>
         }
-      </Loaded>
+      >
+        {latest.length === 0 ? null : <Timeline moments={latest} />}
+      </LoadedParts>
     </Panel>
   )
 }

@@ -1,10 +1,11 @@
 import { Link } from 'wouter'
 import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { Badge } from '../../parts/cells.tsx'
-import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
+import { Empty, Panel, Quiet } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import { plural } from '../../text/format.ts'
 import styles from './home.module.css'
+import { LoadedParts } from './loaded-parts.tsx'
 import { ACTIVE_ROLLOUTS, EXPERIMENTS, ROUNDS, RUNNING_JOBS, type Seen, STARTED_DEPLOYMENTS } from './reads.ts'
 
 const Jobs = ({ jobs }: { readonly jobs: ResponseOf<'/api/v1/training/jobs'>['jobs'] }) =>
@@ -55,58 +56,59 @@ export const Running = ({ training, models }: Seen) => {
   const compared = experiments.data?.experiments ?? []
   return (
     <Panel title="Running now">
-      <Loaded<unknown> query={training ? jobs : rollouts}>
-        {() =>
-          running.length + alone.length + active.length + started.length + compared.length === 0 ? (
-            <Empty title="Nothing is running" command="svc train start my-model --rounds 10">
-              Start a training job:
-            </Empty>
-          ) : (
-            <ul className={styles.items}>
-              <Jobs jobs={running} />
-              {alone.map((round) => (
-                <li key={round.id}>
-                  <span className={styles.line}>
-                    <Badge state={round.status} tone="busy" />
-                    <Link href={`/training/rounds/${round.id}`}>Round {round.round_number}</Link>
-                  </span>
-                  <Meter
-                    label="Updates"
-                    value={round.completed_devices}
-                    max={round.target_devices}
-                    text={`${round.completed_devices} of ${plural(round.target_devices, 'update')}`}
-                  />
-                </li>
-              ))}
-              {active.map((rollout) => (
-                <li key={rollout.rollout_id}>
-                  <span className={styles.line}>
-                    <Badge state={rollout.status} tone="busy" />
-                    <Link href={`/delivery/rollouts/${rollout.model_id}/${rollout.rollout_id}`}>
-                      {`Rollout of ${rollout.model_name ?? 'a model'} ${rollout.version}`}
-                    </Link>
-                  </span>
-                  <Meter
-                    label="Share of devices"
-                    value={rollout.percentage}
-                    max={100}
-                    text={`${rollout.percentage}% of devices`}
-                  />
-                </li>
-              ))}
-              <Deployments started={started} />
-              {compared.map(({ id, name, status, variants, primary_metric }) => (
-                <li key={id}>
-                  <span className={styles.line}>
-                    <Badge state={status} /> <Link href={`/experiments/${id}`}>{name}</Link>
-                    <Quiet>{`${plural(variants.length, 'variant')} compared by ${primary_metric}`}</Quiet>
-                  </span>
-                </li>
-              ))}
-            </ul>
-          )
+      <LoadedParts
+        queries={[...(training ? [jobs, rounds] : []), ...(models ? [rollouts, deployments, experiments] : [])]}
+        empty={
+          <Empty title="Nothing is running" command="svc train start my-model --rounds 10">
+            Start a training job:
+          </Empty>
         }
-      </Loaded>
+      >
+        {running.length + alone.length + active.length + started.length + compared.length === 0 ? null : (
+          <ul className={styles.items}>
+            <Jobs jobs={running} />
+            {alone.map((round) => (
+              <li key={round.id}>
+                <span className={styles.line}>
+                  <Badge state={round.status} tone="busy" />
+                  <Link href={`/training/rounds/${round.id}`}>Round {round.round_number}</Link>
+                </span>
+                <Meter
+                  label="Updates"
+                  value={round.completed_devices}
+                  max={round.target_devices}
+                  text={`${round.completed_devices} of ${plural(round.target_devices, 'update')}`}
+                />
+              </li>
+            ))}
+            {active.map((rollout) => (
+              <li key={rollout.rollout_id}>
+                <span className={styles.line}>
+                  <Badge state={rollout.status} tone="busy" />
+                  <Link href={`/delivery/rollouts/${rollout.model_id}/${rollout.rollout_id}`}>
+                    {`Rollout of ${rollout.model_name ?? 'a model'} ${rollout.version}`}
+                  </Link>
+                </span>
+                <Meter
+                  label="Share of devices"
+                  value={rollout.percentage}
+                  max={100}
+                  text={`${rollout.percentage}% of devices`}
+                />
+              </li>
+            ))}
+            <Deployments started={started} />
+            {compared.map(({ id, name, status, variants, primary_metric }) => (
+              <li key={id}>
+                <span className={styles.line}>
+                  <Badge state={status} /> <Link href={`/experiments/${id}`}>{name}</Link>
+                  <Quiet>{`${plural(variants.length, 'variant')} compared by ${primary_metric}`}</Quiet>
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </LoadedParts>
     </Panel>
   )
 }

@@ -6,7 +6,6 @@ import { api, write } from '../../api/client.ts'
 import { SendForm } from '../../parts/dialog.tsx'
 import { CheckField, FieldRow, Fields, NumberField, Outcome, SelectField, useFields } from '../../parts/form.tsx'
 import { Problem, useLastError, Warnings } from '../../parts/layout.tsx'
-import { WarningText } from '../../parts/warning-text.tsx'
 import { duration, percent, plural } from '../../text/format.ts'
 import type { DeployProps } from './model-records.ts'
 import styles from './models.module.css'
@@ -52,7 +51,7 @@ const Preview = ({ query }: { readonly query: ReturnType<typeof useDryRun> }) =>
           </li>
         ))}
       </ol>
-      <Warnings texts={warnings} show={(text) => <WarningText text={text} />} />
+      <Warnings texts={warnings} />
     </Outcome>
   )
 }

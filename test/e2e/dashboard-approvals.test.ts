@@ -1,12 +1,9 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { openBrowser, PASSWORD, startPeople } from '../../src/control/access/sign-in/people.fixture.ts'
 import { formOf } from '../world.ts'
 import { hasBrowser } from './browser.ts'
 import { buildDashboard } from './built-web.ts'
 import { expectAccessible, expectNoSidewaysScroll, openDashboard } from './dashboard-tab.ts'
-
-// Service and browser start slowly on a busy machine.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
 
 let webFolder = ''
 
@@ -28,7 +25,7 @@ const start = async () => {
     await tab.page.getByRole('button', { name: 'Sign in' }).click()
     return tab
   }
-  return { world, ada, model, signIn }
+  return { world, byKey, ada, model, signIn }
 }
 
 describe.skipIf(!hasBrowser())('approvals and the audit log in the dashboard', () => {
@@ -36,9 +33,25 @@ describe.skipIf(!hasBrowser())('approvals and the audit log in the dashboard', (
     webFolder = await buildDashboard()
   })
 
-  it('one admin approves what another requests, and both are in the audit log', async () => {
-    const { world, ada, model, signIn } = await start()
-    const hers = await signIn('ada', `/models/${model}`)
+  it('one admin approves what another requests, which nobody starts or approves before, and both are in the audit log', async () => {
+    const { world, byKey, ada, model, signIn } = await start()
+    await byKey('POST', '/devices/register', { device_id: 'd0', org_id: 'acme' })
+    const made = await ada.call('POST', `/models/${model}/rollouts`, { version: '1.0.0', rollout_percentage: 10 })
+    expect(made).toMatchObject({ status: 201, body: { status: 'pending', approval_id: expect.any(String) } })
+    const hers = await signIn('ada', '/delivery')
+    const row = hers.page.getByRole('row').filter({ hasText: 'm 1.0.0' })
+    await row.getByText('0%, target 100%').waitFor()
+    expect(await row.getByRole('cell').last().textContent()).toBe('–')
+    await row.getByRole('link', { name: 'm 1.0.0' }).click()
+    await hers.page.getByRole('link', { name: 'Waiting for approval' }).waitFor()
+    expect(await hers.page.getByRole('button', { name: 'Start' }).count()).toBe(0)
+    await hers.page.getByRole('link', { name: 'Waiting for approval' }).click()
+    await hers.page.getByRole('button', { name: /^Withdraw: / }).click()
+    expect(await hers.page.getByRole('button', { name: /^Approve: / }).count()).toBe(0)
+    await hers.page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click()
+    await hers.page.getByText('Nothing is waiting for approval').waitFor()
+
+    await hers.visit(`/models/${model}`)
     await hers.page.getByRole('button', { name: 'Alias of 1.0.0' }).click()
     await hers.page.getByRole('dialog').getByLabel('Alias').fill('production')
     await hers.page.getByRole('dialog').getByRole('button', { name: 'Set alias' }).click()

@@ -1,12 +1,9 @@
 import type { Page, Route } from 'playwright-core'
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { PASSWORD, startPeople } from '../../src/control/access/sign-in/people.fixture.ts'
 import { hasBrowser } from './browser.ts'
 import { buildDashboard } from './built-web.ts'
 import { expectAccessible, openDashboard } from './dashboard-tab.ts'
-
-// Service and browser start slowly on a busy machine.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
 
 let webFolder = ''
 
@@ -44,8 +41,8 @@ describe.skipIf(!hasBrowser())('the dialog over a page', () => {
     webFolder = await buildDashboard()
   })
 
-  it('whose session has ended knows the organization, and keeps the focus', async () => {
-    const { world, page, cover } = await openAccount()
+  it('whose session has ended knows the organization and keeps the focus; if the button that opened it is gone, the heading gets it; a refused stream connects again', async () => {
+    const { world, byKey, page, cover } = await openAccount()
     await world.database!.sql.deleteFrom('sessions').execute()
     await focus(page)
     await cover.waitFor()
@@ -58,6 +55,24 @@ describe.skipIf(!hasBrowser())('the dialog over a page', () => {
     await cover.getByRole('button', { name: 'Sign in', exact: true }).click()
     await cover.waitFor({ state: 'detached' })
     await page.getByText('ada@acme.example · acme').waitFor()
+
+    await byKey('POST', '/team', { email: 'bob@acme.example', role: 'viewer', org_id: 'acme' })
+    await page.getByRole('link', { name: 'Team', exact: true }).click()
+    await page.getByRole('button', { name: 'Remove bob@acme.example' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Remove' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await expect.poll(() => focused(page)).toBe('H1 Organization')
+
+    let requested = 0
+    await page.route('**/api/v1/events', (route) =>
+      requested++ === 0
+        ? route.fulfill({ status: 401, json: { error: 'unauthorized', message: 'No.', status_code: 401 } })
+        : route.fallback(),
+    )
+    await page.reload()
+    await page.locator('[data-mode=live]').waitFor()
+    expect(requested).toBe(2)
   })
 
   it('that asks for a confirmation can be left in every state', async () => {
@@ -114,29 +129,5 @@ describe.skipIf(!hasBrowser())('the dialog over a page', () => {
     await page.keyboard.press('Enter')
     await cover.waitFor({ state: 'detached' })
     await expect.poll(() => focused(page)).toBe('H1 Organization')
-  })
-
-  it('leaves the focus on the heading if the button that opened it is gone', async () => {
-    const { byKey, page } = await openAccount()
-    await byKey('POST', '/team', { email: 'bob@acme.example', role: 'viewer', org_id: 'acme' })
-    await page.getByRole('link', { name: 'Team', exact: true }).click()
-    await page.getByRole('button', { name: 'Remove bob@acme.example' }).click()
-    const dialog = page.getByRole('dialog')
-    await dialog.getByRole('button', { name: 'Remove' }).click()
-    await dialog.waitFor({ state: 'detached' })
-    await expect.poll(() => focused(page)).toBe('H1 Organization')
-  })
-
-  it('a page whose stream was refused once connects again', async () => {
-    const { page } = await openAccount()
-    let requested = 0
-    await page.route('**/api/v1/events', (route) =>
-      requested++ === 0
-        ? route.fulfill({ status: 401, json: { error: 'unauthorized', message: 'No.', status_code: 401 } })
-        : route.fallback(),
-    )
-    await page.reload()
-    await page.locator('[data-mode=live]').waitFor()
-    expect(requested).toBe(2)
   })
 })

@@ -7,6 +7,7 @@ import { hasBrowser } from './browser.ts'
 import { buildDashboard } from './built-web.ts'
 import { expectAccessible, expectNoSidewaysScroll, openDashboard } from './dashboard-tab.ts'
 import { startDelivered } from './delivery-world.ts'
+import { copyRow } from './row-copies.ts'
 
 let webFolder = ''
 
@@ -188,7 +189,8 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await send('PUT', `/models/${model_id}/rollouts/${rollout_id}/percentage`, { percentage: 59 })
     for (let number = 3; number <= 7; number++) await uploadVersion(world, key, 'my-model', `${number}.0.0`)
     const draft = { version: '2.0.0', rollout_percentage: 10, start_immediately: false }
-    for (let number = 0; number < 101; number++) await send('POST', '/models/my-model/rollouts', draft)
+    const { rollout_id: first } = await send('POST', '/models/my-model/rollouts', draft)
+    await copyRow(world, 'rollouts', { id: first!, count: 100, column: 'reason', prefix: 'copy ' })
     await tab.visit(`/models/${model_id}`)
     const lineage = page.getByRole('region', { name: 'Lineage' })
     const row = lineage.getByRole('listitem').filter({ hasText: /^Upload1\.0\.0/ })
@@ -282,7 +284,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
       (await world.request(method, `/api/v1${path}`, { key, body })).body as Readonly<Record<string, string>>
     const rollout = { version: '2.0.0', rollout_percentage: 10, start_immediately: false, group: 'canaries' }
     const { model_id, rollout_id, group_id } = await send('POST', '/models/my-model/rollouts', rollout)
-    await page.goto(`${world.baseUrl}/delivery/rollouts/${model_id}/${rollout_id}`)
+    await tab.visit(`/delivery/rollouts/${model_id}/${rollout_id}`)
     await page.getByRole('link', { name: 'canaries' }).waitFor()
     expect(await page.getByText('Devices get the version after it starts.').count()).toBe(2)
     expect(await page.getByRole('list', { name: 'Stages' }).getByRole('listitem').first().textContent()).toMatch(
@@ -291,7 +293,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await send('DELETE', `/device-groups/${group_id}`)
     await page.getByText('a deleted group: no device gets the version').waitFor()
 
-    await page.goto(`${world.baseUrl}/delivery/policies/my-model`)
+    await tab.visit('/delivery/policies/my-model')
     await press('Set a policy')
     await type('Canary, % of devices', '')
     await page.keyboard.press('Delete')
@@ -327,7 +329,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     const { api_key } = await send('POST', '/keys', { name: 'other', org_id: 'other', scopes: ['models:write'] })
     const named = await world.request('POST', '/api/v1/models', { key: api_key!, body: { name: 'my-model' } })
     await send('POST', '/device-groups', { org_id: 'other', name: 'others' })
-    await page.goto(`${world.baseUrl}/delivery/policies/${(named.body as { id: string }).id}`)
+    await tab.visit(`/delivery/policies/${(named.body as { id: string }).id}`)
     await press('Set a policy')
     await page.getByText('goes to about 0 devices first').waitFor()
     await expect.poll(() => canary.locator('option').allTextContents()).toEqual(['Every device', 'others (0)'])
@@ -335,7 +337,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
 
     // Models of one name are shown with their organizations; where a name is typed, only the id says which.
     await uploadVersion(world, api_key!, 'my-model', '1.0.0')
-    await page.goto(`${world.baseUrl}/training`)
+    await tab.visit('/training')
     await press('Start training')
     const suggested = page.locator('#trainable-models option')
     await expect.poll(() => suggested.count()).toBe(2)
@@ -343,7 +345,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
       all.map((one) => [one.getAttribute('value'), one.textContent]),
     )
     expect(theirs).toEqual([(named.body as { id: string }).id, 'my-model (other)'])
-    await page.goto(`${world.baseUrl}/delivery/pairing`)
+    await tab.visit('/delivery/pairing')
     await page.getByLabel('Model to send').selectOption('my-model (other)')
     await press('Create a code')
     const code = await page.getByText(/^[0-9A-Z]{4}-[0-9A-Z]{4}$/).textContent()

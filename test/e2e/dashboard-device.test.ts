@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import type { Route } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { createDevice } from '../../src/sdk/device-client.ts'
 import { createModel } from '../fleet-of-models.ts'
 import { startWorld } from '../world.ts'
@@ -6,9 +7,7 @@ import { hasBrowser } from './browser.ts'
 import { buildDashboard } from './built-web.ts'
 import { expectAccessible, expectNoSidewaysScroll, openDashboard } from './dashboard-tab.ts'
 import { addDevices } from './device-rows.ts'
-
-// Service and browser start slowly on a busy machine.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
+import { copyRow } from './row-copies.ts'
 
 let webFolder = ''
 
@@ -85,7 +84,7 @@ describe.skipIf(!hasBrowser())('the page of a device', () => {
     const made = (name: string) => send('POST', '/device-groups', { org_id: 'default', name })
     const [one, two] = await Promise.all(['one', 'two'].map(async (name) => (await made(name)).body as { id: string }))
     // Before the page is open, which would show each of them.
-    await Promise.all(Array.from({ length: 100 }, (_, index) => made(`group ${index}`)))
+    await copyRow(world, 'device_groups', { id: one!.id, count: 100, column: 'name', prefix: 'group ' })
     const tab = await openDashboard(world.baseUrl, '/devices')
     const { page } = tab
     for (const name of names) {
@@ -176,10 +175,11 @@ describe.skipIf(!hasBrowser())('the page of a device', () => {
     const nextPage = '**/api/v1/fleet/devices?*after=*'
     const link = (name: string) => page.getByRole('link', { name, exact: true })
     // Takes longer than the list waits before it is refetched.
-    await page.route(nextPage, async (route) => {
+    const late = async (route: Route) => {
       await new Promise((resolve) => setTimeout(resolve, 4000))
       await route.continue()
-    })
+    }
+    await page.route(nextPage, late, { times: 1 })
     await tab.visit('/devices?sort=created&desc=true')
     await link('n059').waitFor()
     await world.register('new')

@@ -1,13 +1,10 @@
 import { generateSync } from 'otplib'
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { startProvider } from '../../src/control/access/sign-in/provider.fixture.ts'
-import { startWorld } from '../world.ts'
+import { startWorld, type World } from '../world.ts'
 import { hasBrowser } from './browser.ts'
 import { buildDashboard } from './built-web.ts'
 import { expectAccessible, openDashboard } from './dashboard-tab.ts'
-
-// Service and browser start slowly on a busy machine.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
 
 const PASSWORD = 'four unrelated words here'
 
@@ -16,23 +13,22 @@ const codeOf = (secret: string, at: Date): string => generateSync({ secret, epoc
 
 let webFolder = ''
 
-const start = async () => {
-  const world = await startWorld({ webFolder, config: { enrollment: 'token' } })
-  const invite = async (email: string, role: string) => {
-    const body = { email, role, org_id: 'acme' }
-    const response = await world.request('POST', '/api/v1/team', { key: world.service.firstAdminKey!, body })
-    return (response.body as { link: string }).link
-  }
-  return { world, invite }
+let world: World
+
+/** Invites to the organization in the address; returns the link. */
+const invite = async (email: string, role: string): Promise<string> => {
+  const body = { email, role, org_id: /@(.+)\./.exec(email)![1] }
+  const response = await world.request('POST', '/api/v1/team', { key: world.service.firstAdminKey!, body })
+  return (response.body as { link: string }).link
 }
 
 describe.skipIf(!hasBrowser())('people in the dashboard', () => {
   beforeAll(async () => {
     webFolder = await buildDashboard()
+    world = await startWorld({ webFolder, config: { enrollment: 'token' } })
   })
 
-  it('an invited admin joins by the link, signs in with a password, and sees the team', async () => {
-    const { world, invite } = await start()
+  it('an invited admin joins by the link, signs in with a password, and sees the team; a viewer sees the fleet, but not the team', async () => {
     const link = await invite('ada@acme.example', 'admin')
     const { page, wrong } = await openDashboard(link, '')
     await page.getByRole('heading', { name: 'Join acme' }).waitFor()
@@ -50,19 +46,42 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     await page.getByRole('link', { name: 'Organization' }).click()
     await page.getByRole('cell', { name: 'ada@acme.example', exact: true }).waitFor()
     expect(wrong()).toEqual([])
+
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
+    await page.goto(await invite('vic@acme.example', 'viewer'))
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Join' }).click()
+    await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
+    await page.getByLabel('Password').fill('another password')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('alert').waitFor()
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('vic@acme.example · acme').waitFor()
+    await page.getByRole('link', { name: 'Organization' }).click()
+    await page.getByText("Your role lacks the scope 'admin'").first().waitFor()
+    await page.getByRole('link', { name: 'Keys' }).click()
+    await page.getByText('only your own').waitFor()
+    await page.getByText('You have no keys of this kind').waitFor()
+    await page.getByRole('link', { name: 'Training', exact: true }).click()
+    const training = page.getByRole('button', { name: 'Start training' })
+    await expect.poll(() => training.isDisabled()).toBe(true)
+    expect(await training.getAttribute('title')).toBe('This requires the scope training:write.')
+    await page.getByRole('link', { name: 'Devices' }).click()
+    await page.getByText('No device').first().waitFor()
   })
 
   it('a person who must have a second factor sets it up, signs in with it, and sees their account', async () => {
-    const { world, invite } = await start()
-    const link = await invite('ada@acme.example', 'admin')
+    const link = await invite('ada@beta.example', 'admin')
     const key = world.service.firstAdminKey!
-    await world.request('PATCH', '/api/v1/team/policy', { key, body: { org_id: 'acme', require_mfa: 'all' } })
+    await world.request('PATCH', '/api/v1/team/policy', { key, body: { org_id: 'beta', require_mfa: 'all' } })
     const { page } = await openDashboard(link, '')
     await page.getByLabel('Password').fill(PASSWORD)
     await page.getByRole('button', { name: 'Join' }).click()
     await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
     const signIn = async () => {
-      await page.getByLabel('Email').fill('ada@acme.example')
+      await page.getByLabel('Email').fill('ada@beta.example')
       await page.getByLabel('Password').fill(PASSWORD)
       await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     }
@@ -76,7 +95,7 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     await page.getByRole('button', { name: 'Confirm' }).click()
     await page.getByText('Keep these recovery codes').waitFor()
     await page.getByRole('button', { name: 'I have saved them' }).click()
-    await page.getByText('ada@acme.example · acme').waitFor()
+    await page.getByText('ada@beta.example · beta').waitFor()
 
     await page.getByRole('link', { name: 'Organization' }).click()
     await page.getByRole('link', { name: 'My account' }).click()
@@ -100,16 +119,16 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     await page.getByRole('button', { name: 'Use a recovery code' }).click()
     await page.getByLabel('Recovery code').fill(recoveryCode!)
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByText('ada@acme.example · acme').waitFor()
+    await page.getByText('ada@beta.example · beta').waitFor()
   })
 
   it('svc login goes to the identity provider and back, which signs in invited people', async () => {
     const provider = await startProvider()
-    const world = await startWorld({ webFolder, config: { enrollment: 'token', oidc: provider.settings } })
-    await provider.open(world.baseUrl)
+    const withProvider = await startWorld({ webFolder, config: { enrollment: 'token', oidc: provider.settings } })
+    await provider.open(withProvider.baseUrl)
     provider.setUser({ sub: 'u-1', email: 'ada@acme.example', name: 'Ada' })
     const requested = `code_challenge=${'x'.repeat(43)}&redirect_uri=http://127.0.0.1:1/callback&state=${'s'.repeat(16)}`
-    const { page } = await openDashboard(world.baseUrl, `/login?${requested}`)
+    const { page } = await openDashboard(withProvider.baseUrl, `/login?${requested}`)
     await page.getByRole('link', { name: 'sign in' }).click()
     await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
     await expectAccessible(page)
@@ -117,24 +136,23 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     await useProvider.click()
     await page.getByRole('heading', { name: 'Not signed in' }).waitFor()
     await page.getByText('There is no invitation for ada@acme.example').waitFor()
-    expect(page.url()).toBe(`${world.baseUrl}/`)
+    expect(page.url()).toBe(`${withProvider.baseUrl}/`)
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Back' }).click()
 
     const body = { email: 'ada@acme.example', role: 'viewer', org_id: 'acme' }
-    await world.request('POST', '/api/v1/team', { key: world.service.firstAdminKey!, body })
+    await withProvider.request('POST', '/api/v1/team', { key: withProvider.service.firstAdminKey!, body })
     await useProvider.click()
     await page.getByText('You are signed in as ada@acme.example of acme.').waitFor()
-    expect(page.url()).toBe(`${world.baseUrl}/login?${requested}`)
-    await page.goto(`${world.baseUrl}/?next=https://evil.example/login`)
+    expect(page.url()).toBe(`${withProvider.baseUrl}/login?${requested}`)
+    await page.goto(`${withProvider.baseUrl}/?next=https://evil.example/login`)
     await page.getByText('ada@acme.example · acme').waitFor()
   })
 
   it('a passkey is set up if a second factor is required, signs in, confirms, and is renamed and removed', async () => {
-    const { world, invite } = await start()
     const key = world.service.firstAdminKey!
-    const link = (await invite('ada@acme.example', 'admin')).replace('127.0.0.1', 'localhost')
-    await world.request('PATCH', '/api/v1/team/policy', { key, body: { org_id: 'acme', require_mfa: 'all' } })
+    const link = (await invite('ada@gamma.example', 'admin')).replace('127.0.0.1', 'localhost')
+    await world.request('PATCH', '/api/v1/team/policy', { key, body: { org_id: 'gamma', require_mfa: 'all' } })
     const { page, context } = await openDashboard(link, '')
     const cdp = await context.newCDPSession(page)
     await cdp.send('WebAuthn.enable')
@@ -157,7 +175,7 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     await page.getByRole('button', { name: 'Add a passkey' }).click()
     await page.getByText('Keep these recovery codes').waitFor()
     await page.getByRole('button', { name: 'I have saved them' }).click()
-    await page.getByText('ada@acme.example · acme').waitFor()
+    await page.getByText('ada@gamma.example · gamma').waitFor()
     const { credentials } = await cdp.send('WebAuthn.getCredentials', { authenticatorId })
     expect(credentials).toMatchObject([{ rpId: 'localhost', isResidentCredential: true }])
 
@@ -171,7 +189,7 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true })
     await expectAccessible(page)
     await passkey.click()
-    await page.getByText('ada@acme.example · acme').waitFor()
+    await page.getByText('ada@gamma.example · gamma').waitFor()
 
     await world.advance(11 * 60)
     await page.getByRole('link', { name: 'Organization' }).click()
@@ -191,33 +209,8 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     const confirmed = page.getByRole('dialog').getByRole('button', { name: 'Remove' })
     await confirmed.click()
     await page.getByText('this is your last').waitFor()
-    await world.request('PATCH', '/api/v1/team/policy', { key, body: { org_id: 'acme', require_mfa: 'off' } })
+    await world.request('PATCH', '/api/v1/team/policy', { key, body: { org_id: 'gamma', require_mfa: 'off' } })
     await confirmed.click()
     await page.getByRole('cell', { name: 'Key ring', exact: true }).waitFor({ state: 'detached' })
-  })
-
-  it('a viewer sees the fleet, but not the team, which is for admins', async () => {
-    const { invite } = await start()
-    const { page } = await openDashboard(await invite('vic@acme.example', 'viewer'), '')
-    await page.getByLabel('Password').fill(PASSWORD)
-    await page.getByRole('button', { name: 'Join' }).click()
-    await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
-    await page.getByLabel('Password').fill('another password')
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('alert').waitFor()
-    await page.getByLabel('Password').fill(PASSWORD)
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByText('vic@acme.example · acme').waitFor()
-    await page.getByRole('link', { name: 'Organization' }).click()
-    await page.getByText("Your role lacks the scope 'admin'").first().waitFor()
-    await page.getByRole('link', { name: 'Keys' }).click()
-    await page.getByText('only your own').waitFor()
-    await page.getByText('You have no keys of this kind').waitFor()
-    await page.getByRole('link', { name: 'Training', exact: true }).click()
-    const training = page.getByRole('button', { name: 'Start training' })
-    await expect.poll(() => training.isDisabled()).toBe(true)
-    expect(await training.getAttribute('title')).toBe('This requires the scope training:write.')
-    await page.getByRole('link', { name: 'Devices' }).click()
-    await page.getByText('No device').first().waitFor()
   })
 })

@@ -20,8 +20,9 @@ let webFolder = ''
 let engine: Engine
 let server: TestInference
 
-/** An embedding server with known vectors. Its chat names a model that is not encoded. */
-const startEmbedder = async (usage: object = { usage: { prompt_tokens: 12 } }): Promise<string> => {
+/** An embedding server with known vectors, and with `usage` in its responses. Its chat names a model that is not encoded. */
+const startEmbedder = async (usage: object) => {
+  const state = { usage }
   const other = createServer((request, response) => {
     const list = { object: 'list', data: [{ id: 'embedder' }], model: 'embedder' }
     const data = [
@@ -35,11 +36,15 @@ const startEmbedder = async (usage: object = { usage: { prompt_tokens: 12 } }): 
       return response.end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`)
     }
     response.writeHead(200, { 'content-type': 'application/json' })
-    return response.end(JSON.stringify(request.method === 'GET' ? list : { ...list, data, ...usage }))
+    return response.end(JSON.stringify(request.method === 'GET' ? list : { ...list, data, ...state.usage }))
   })
   await new Promise<void>((done) => other.listen(0, '127.0.0.1', done))
   onTestFinished(() => void other.close())
-  return `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+  const close = () => {
+    other.close()
+    other.closeAllConnections()
+  }
+  return { state, url: `http://127.0.0.1:${(other.address() as AddressInfo).port}`, close }
 }
 
 const open = async (inferenceUrl: string | null, path = '/playground') => {
@@ -58,8 +63,8 @@ describe.skipIf(!hasBrowser())('the playground', () => {
     await engine?.close()
   })
 
-  it('chats with two models side by side by keyboard, and shows time and speed', async () => {
-    const { page, wrong } = await open(server.url)
+  it('chats with two models side by side by keyboard, shows time and speed, and stops a reply, including its generation on the server', async () => {
+    const { page, wrong, visit } = await open(server.url)
     await page.getByLabel('Compare with').selectOption('starter')
     await page.getByLabel('Temperature').fill('0')
     await page.getByLabel('Message').fill(QUESTION)
@@ -83,11 +88,10 @@ describe.skipIf(!hasBrowser())('the playground', () => {
     await expectNoSidewaysScroll(page)
     await page.getByRole('button', { name: 'Clear' }).click()
     expect(await page.getByText(ANSWER).count()).toBe(0)
-    expect(wrong()).toEqual([])
-  })
 
-  it('stops a reply, including its generation on the server', async () => {
-    const { page, wrong } = await open(server.url, '/playground?tokens=100000')
+    await visit('/playground/embeddings')
+    await page.getByRole('button', { name: 'Compare' }).waitFor()
+    await visit('/playground?tokens=100000')
     await page.getByLabel('Message').fill('Tell me a story about everything.')
     await page.route('**/chat/completions', async (route) => {
       const body = { ...route.request().postDataJSON(), response_format: NUMBERS }
@@ -105,23 +109,17 @@ describe.skipIf(!hasBrowser())('the playground', () => {
     expect(wrong()).toEqual([])
   })
 
-  it('explains a refusal, an unreachable server, and how to set one up', async () => {
-    const gone = await serveForTest(engine)
-    const down = await open(gone.url)
-    await down.page.getByLabel('Message').waitFor()
-    await gone.close()
-    await down.page.getByLabel('Message').fill('Hello')
-    await down.page.keyboard.press('Enter')
-    await down.page.getByText(/cannot be used: nothing listens there/).waitFor()
-    const without = await open(null)
-    await without.page.getByText('SERVICE_INFERENCE_URL=http://127.0.0.1:8080 svc up').waitFor()
-    await expectAccessible(without.page)
-    await expectNoSidewaysScroll(without.page)
-    expect(without.wrong()).toEqual([])
+  it('explains how to set a server up', async () => {
+    const { page, wrong } = await open(null)
+    await page.getByText('SERVICE_INFERENCE_URL=http://127.0.0.1:8080 svc up').waitFor()
+    await expectAccessible(page)
+    await expectNoSidewaysScroll(page)
+    expect(wrong()).toEqual([])
   })
 
-  it('compares texts by their embeddings', async () => {
-    const { page, wrong } = await open(await startEmbedder(), '/playground/embeddings')
+  it('compares texts by their embeddings, and explains that the server cannot be reached', async () => {
+    const embedder = await startEmbedder({ usage: { prompt_tokens: 12 } })
+    const { page, wrong, visit } = await open(embedder.url, '/playground/embeddings')
     await page.getByRole('button', { name: 'Compare' }).click()
     const rows = page.getByRole('region', { name: 'Similarity of the texts' }).getByRole('row')
     await rows.nth(1).waitFor()
@@ -132,13 +130,17 @@ describe.skipIf(!hasBrowser())('the playground', () => {
     await expectNoSidewaysScroll(page)
     expect(wrong()).toEqual([])
 
-    const other = await open(await startEmbedder({}), '/playground')
-    await other.page.getByLabel('Message').fill('Hello')
-    await other.page.keyboard.press('Enter')
-    await other.page.getByText('routed to 100%').waitFor()
-    await other.visit('/playground/embeddings')
-    await other.page.getByRole('button', { name: 'Compare' }).click()
-    await other.page.getByText(/^2 dimensions, [\d.]+ m?s$/).waitFor()
+    embedder.state.usage = {}
+    await page.getByRole('button', { name: 'Compare' }).click()
+    await page.getByText(/^2 dimensions, [\d.]+ m?s$/).waitFor()
+    await visit('/playground')
+    await page.getByLabel('Message').fill('Hello')
+    await page.keyboard.press('Enter')
+    await page.getByText('routed to 100%').waitFor()
+    embedder.close()
+    await page.getByLabel('Message').fill('Hello again')
+    await page.keyboard.press('Enter')
+    await page.getByText(/cannot be used: nothing listens there/).waitFor()
   })
 })
 

@@ -1,16 +1,14 @@
 import { generateSync } from 'otplib'
 import type { Page } from 'playwright-core'
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { PASSWORD, startPeople } from '../../src/control/access/sign-in/people.fixture.ts'
 import { startProvider } from '../../src/control/access/sign-in/provider.fixture.ts'
 import { hasBrowser } from './browser.ts'
 import { buildDashboard } from './built-web.ts'
 import { expectAccessible, openDashboard } from './dashboard-tab.ts'
 
-// Service and browser start slowly on a busy machine.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
-
 let webFolder = ''
+let people: Awaited<ReturnType<typeof startPeople>>
 
 const signIn = async (page: Page, email: string): Promise<void> => {
   await page.getByRole('button', { name: 'Use email and password' }).click()
@@ -25,10 +23,11 @@ const focus = (page: Page): Promise<unknown> => page.evaluate(() => window.dispa
 describe.skipIf(!hasBrowser())('a session that changes under an open page', () => {
   beforeAll(async () => {
     webFolder = await buildDashboard()
+    people = await startPeople({ webFolder })
   })
 
   it('of another organization is shown in every tab, without anything from the previous one', async () => {
-    const { world, join } = await startPeople({ webFolder })
+    const { world, join } = people
     await join('ada@acme.example')
     await join('bob@beta.example', 'admin', 'beta')
     const { page, context } = await openDashboard(world.baseUrl, '/organization')
@@ -60,20 +59,20 @@ describe.skipIf(!hasBrowser())('a session that changes under an open page', () =
   })
 
   it('that ends or must be confirmed is continued over the page, which keeps its forms and a key shown once', async () => {
-    const { world, byKey, join } = await startPeople({ webFolder })
-    await join('ada@acme.example')
+    const { world, byKey, join } = people
+    await join('ada@gamma.example', 'admin', 'gamma')
     const { page } = await openDashboard(world.baseUrl, '/organization/keys')
-    await signIn(page, 'ada@acme.example')
+    await signIn(page, 'ada@gamma.example')
     await page.getByRole('button', { name: 'Create service key' }).click()
     const dialog = page.getByRole('dialog', { name: 'Create a service key' })
     await dialog.getByLabel('Name').fill('ci')
     await world.database!.sql.deleteFrom('sessions').execute()
     await focus(page)
     const cover = page.getByRole('dialog', { name: 'Sign in' })
-    await cover.getByText('Your session has ended. Sign in again as ada@acme.example of acme').waitFor()
+    await cover.getByText('Your session has ended. Sign in again as ada@gamma.example of gamma').waitFor()
     await expectAccessible(page)
     for (const _ of [1, 2, 3]) await page.keyboard.press('Escape')
-    expect(await cover.getByLabel('Email').inputValue()).toBe('ada@acme.example')
+    expect(await cover.getByLabel('Email').inputValue()).toBe('ada@gamma.example')
     await cover.getByLabel('Password').fill(PASSWORD)
     await cover.getByRole('button', { name: 'Sign in', exact: true }).click()
     await cover.waitFor({ state: 'detached' })
@@ -82,7 +81,7 @@ describe.skipIf(!hasBrowser())('a session that changes under an open page', () =
     const key = page.getByText(/^sk_live_\w{32}$/)
     const shown = await key.textContent()
 
-    await byKey('PATCH', '/team/policy', { org_id: 'acme', reauthenticate_minutes: 5 })
+    await byKey('PATCH', '/team/policy', { org_id: 'gamma', reauthenticate_minutes: 5 })
     await world.advance(6 * 60)
     await focus(page)
     await page.getByRole('heading', { name: 'Confirm it’s you' }).waitFor()
@@ -95,39 +94,11 @@ describe.skipIf(!hasBrowser())('a session that changes under an open page', () =
     await page.getByRole('cell', { name: 'ci', exact: true }).waitFor()
   })
 
-  it('recovery codes stay until they are saved, whatever is fetched in the meantime', async () => {
-    const { world, join } = await startPeople({ webFolder })
-    await join('ada@acme.example')
+  it('that was confirmed too long ago to change a factor is confirmed over the form, which then continues, and keeps recovery codes until they are saved', async () => {
+    const { world, join } = people
+    await join('ada@delta.example', 'admin', 'delta')
     const { page } = await openDashboard(world.baseUrl, '/organization/account')
-    await signIn(page, 'ada@acme.example')
-    let passkeys = 0
-    page.on('request', (request) => {
-      if (request.url().includes('/account/passkeys/')) passkeys++
-    })
-    const name = page.getByLabel('Name of the passkey')
-    await name.fill('   ')
-    await page.getByRole('button', { name: 'Add a passkey' }).click()
-    const wrong = await name.evaluate((field: HTMLInputElement) => field.validationMessage)
-    expect([wrong, passkeys]).toEqual(['Enter more than spaces.', 0])
-    await page.getByRole('button', { name: 'Set up an authenticator app' }).click()
-    const secret = await page.locator('code').first().textContent()
-    const epoch = Math.floor(world.now().getTime() / 1000)
-    await page.getByRole('textbox', { name: 'Code' }).fill(generateSync({ secret: secret!, epoch }))
-    await page.getByRole('button', { name: 'Confirm' }).click()
-    const codes = page.getByRole('dialog', { name: 'Your recovery codes' })
-    await codes.waitFor()
-    await world.advance(11 * 60)
-    await focus(page)
-    for (const _ of [1, 2, 3]) await page.keyboard.press('Escape')
-    expect(await codes.locator('code').count()).toBe(10)
-    await codes.getByRole('button', { name: 'I have saved them' }).click()
-  })
-
-  it('that was confirmed too long ago to change a factor is confirmed over the form, which then continues', async () => {
-    const { world, join } = await startPeople({ webFolder })
-    await join('ada@acme.example')
-    const { page } = await openDashboard(world.baseUrl, '/organization/account')
-    await signIn(page, 'ada@acme.example')
+    await signIn(page, 'ada@delta.example')
     const cover = page.getByRole('dialog', { name: 'Sign in' })
     const confirm = async () => {
       await cover.getByLabel('Password').fill(PASSWORD)
@@ -137,6 +108,15 @@ describe.skipIf(!hasBrowser())('a session that changes under an open page', () =
     }
     const begin = page.getByRole('button', { name: 'Set up an authenticator app' })
     await begin.waitFor()
+    let passkeys = 0
+    page.on('request', (request) => {
+      if (request.url().includes('/account/passkeys/')) passkeys++
+    })
+    const name = page.getByLabel('Name of the passkey')
+    await name.fill('   ')
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    const wrong = await name.evaluate((field: HTMLInputElement) => field.validationMessage)
+    expect([wrong, passkeys]).toEqual(['Enter more than spaces.', 0])
     // Another refusal with the same status does not ask for a confirmation.
     const json = { error: 'forbidden', message: 'Requests from another site are refused.', status_code: 403 }
     await page.route('**/api/v1/account/totp', (route) => route.fulfill({ status: 403, json }))
@@ -157,7 +137,14 @@ describe.skipIf(!hasBrowser())('a session that changes under an open page', () =
     await page.getByRole('textbox', { name: 'Code' }).fill(generateSync({ secret: secret!, epoch }))
     await page.getByRole('button', { name: 'Confirm' }).click()
     await confirm()
-    await page.getByRole('button', { name: 'I have saved them' }).click()
+    // Recovery codes stay until they are saved, whatever is fetched in the meantime.
+    const codes = page.getByRole('dialog', { name: 'Your recovery codes' })
+    await codes.waitFor()
+    await world.advance(11 * 60)
+    await focus(page)
+    for (const _ of [1, 2, 3]) await page.keyboard.press('Escape')
+    expect(await codes.locator('code').count()).toBe(10)
+    await codes.getByRole('button', { name: 'I have saved them' }).click()
     await world.advance(11 * 60)
     await page.getByRole('button', { name: 'Remove the app' }).click()
     await page.getByRole('dialog', { name: 'Remove the app?' }).getByRole('button', { name: 'Remove' }).click()
@@ -166,7 +153,7 @@ describe.skipIf(!hasBrowser())('a session that changes under an open page', () =
   })
 
   it('a changed role takes effect on an open page', async () => {
-    const { world, join } = await startPeople({ webFolder })
+    const { world, join } = people
     const id = await join('vic@acme.example', 'viewer')
     const { page } = await openDashboard(world.baseUrl, '/training')
     await signIn(page, 'vic@acme.example')
@@ -186,13 +173,13 @@ describe.skipIf(!hasBrowser())('a session that changes under an open page', () =
   })
 
   it('requests without recent input declare that they do not count as activity in the session', async () => {
-    const { world, join } = await startPeople({ webFolder })
-    await join('ada@acme.example')
-    const { page, context } = await openDashboard(world.baseUrl)
+    const { world, join } = people
+    await join('bob@acme.example')
+    const { page, context } = await openDashboard('about:blank', '')
     await context.clock.install()
-    await page.reload()
-    await signIn(page, 'ada@acme.example')
-    await page.getByText('ada@acme.example · acme').waitFor()
+    await page.goto(world.baseUrl)
+    await signIn(page, 'bob@acme.example')
+    await page.getByText('bob@acme.example · acme').waitFor()
     const requested = async () => {
       const request = page.waitForRequest('**/api/v1/session')
       await focus(page)

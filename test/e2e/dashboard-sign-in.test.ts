@@ -1,3 +1,4 @@
+import type { Request } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { runInProcess } from '../../src/cli/in-process.fixture.ts'
 import { emptyFolder } from '../databases.ts'
@@ -6,19 +7,20 @@ import { hasBrowser } from './browser.ts'
 import { buildDashboard } from './built-web.ts'
 import { expectAccessible, openDashboard } from './dashboard-tab.ts'
 
-let webFolder = ''
+let world: World
 
-const start = async () => {
-  const world = await startWorld({ webFolder, config: { enrollment: 'token' } })
+/** Creates a key of acme. */
+const createKey = async () => {
   const { body } = await world.request('POST', '/api/v1/keys', {
     key: world.service.firstAdminKey!,
     body: { name: 'mine', org_id: 'acme', scopes: ['devices:read', 'models:read', 'training:read'] },
   })
-  return { world, key: (body as { api_key: string }).api_key }
+  return (body as { api_key: string }).api_key
 }
 
 /** Returns the address that `svc dashboard` opens in the browser. */
-const linkOf = async ({ baseUrl }: World, key: string) => {
+const linkOf = async (key: string) => {
+  const { baseUrl } = world
   const opened: string[] = []
   const ran = await runInProcess(['dashboard'], {
     env: { SERVICE_HOME: await emptyFolder(), SERVICE_API_BASE: baseUrl, SERVICE_API_KEY: key },
@@ -30,13 +32,15 @@ const linkOf = async ({ baseUrl }: World, key: string) => {
 
 describe.skipIf(!hasBrowser())('signing in', () => {
   beforeAll(async () => {
-    webFolder = await buildDashboard()
+    world = await startWorld({ webFolder: await buildDashboard(), config: { enrollment: 'token' } })
   })
 
   it('svc dashboard opens a link that signs in after one click and works once', async () => {
-    const { world, key } = await start()
-    const link = await linkOf(world, key)
-    const { page, wrong } = await openDashboard(link.slice(0, link.indexOf('/#')), link.slice(link.indexOf('/#')))
+    const link = await linkOf(await createKey())
+    const { page, context, wrong } = await openDashboard(
+      link.slice(0, link.indexOf('/#')),
+      link.slice(link.indexOf('/#')),
+    )
     await page.getByRole('heading', { name: 'Sign in this browser?' }).waitFor()
     expect(page.url()).toBe(`${world.baseUrl}/`)
     await expectAccessible(page)
@@ -44,19 +48,21 @@ describe.skipIf(!hasBrowser())('signing in', () => {
     await page.getByText('mine · acme').waitFor()
     await page.getByText('Nothing is running').waitFor()
     expect(wrong()).toEqual([])
-    const again = await openDashboard(link, '')
-    await again.page.getByRole('button', { name: 'Sign in' }).click()
-    await again.page.getByText('This link is unknown, used, or expired.').waitFor()
-    await again.page.getByRole('button', { name: 'Not now' }).click()
-    await again.page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
+    await page.goto('about:blank')
+    await context.clearCookies()
+    await page.goto(link)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('This link is unknown, used, or expired.').waitFor()
+    await page.getByRole('button', { name: 'Not now' }).click()
+    await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
   })
 
   it('a link works in a tab that already shows the dashboard, and an ended session asks to sign in immediately', async () => {
-    const { world, key } = await start()
+    const key = await createKey()
     const { page, visit } = await openDashboard(world.baseUrl, '/devices')
     await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
     for (const _ of ['signed out', 'signed in']) {
-      const { hash } = new URL(await linkOf(world, key))
+      const { hash } = new URL(await linkOf(key))
       await page.evaluate((way) => {
         window.location.hash = way
       }, hash)
@@ -73,7 +79,7 @@ describe.skipIf(!hasBrowser())('signing in', () => {
   })
 
   it('requests nothing that the key may not see', async () => {
-    const { world } = await start()
+    const { page, context, wrong } = await openDashboard('about:blank', '')
     for (const [scope, shown, refused] of [
       ['models:read', 'Nothing needs attention', /v1\/(training|federations|fleet|status)/],
       ['training:read', 'Nothing is running', /v1\/(models|rollouts|experiments|fleet|status)/],
@@ -81,11 +87,15 @@ describe.skipIf(!hasBrowser())('signing in', () => {
     ] as const) {
       const body = { name: 'one', org_id: 'acme', scopes: [scope] }
       const made = await world.request('POST', '/api/v1/keys', { key: world.service.firstAdminKey!, body })
-      const { page, wrong } = await openDashboard(await linkOf(world, (made.body as { api_key: string }).api_key), '')
+      await page.goto('about:blank')
+      await context.clearCookies()
+      await page.goto(await linkOf((made.body as { api_key: string }).api_key))
       const requested: string[] = []
-      page.on('request', (request) => requested.push(request.url()))
+      const note = (request: Request) => void requested.push(request.url())
+      page.on('request', note)
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByText(shown).waitFor()
+      page.off('request', note)
       expect({ refused: requested.filter((url) => refused.test(url)), wrong: wrong() }).toEqual({
         refused: [],
         wrong: [],
@@ -94,8 +104,7 @@ describe.skipIf(!hasBrowser())('signing in', () => {
   })
 
   it('a signed-in browser approves svc login with one click', async () => {
-    const { world, key } = await start()
-    const { page, wrong } = await openDashboard(await linkOf(world, key), '')
+    const { page, wrong } = await openDashboard(await linkOf(await createKey()), '')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('mine · acme').waitFor()
     let ran: ReturnType<typeof runInProcess> | null = null

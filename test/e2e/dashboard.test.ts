@@ -9,6 +9,7 @@ import { formOf, startWorld, type World } from '../world.ts'
 import { hasBrowser } from './browser.ts'
 import { buildDashboard } from './built-web.ts'
 import { expectAccessible, expectNoSidewaysScroll, openDashboard } from './dashboard-tab.ts'
+import { copyRow } from './row-copies.ts'
 import { onServer, runService } from './service-process.ts'
 
 let webFolder = ''
@@ -87,11 +88,13 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
       .nth(2)
       .waitFor()
 
-    for (const path of ['nowhere', 'organization/people']) {
-      await page.goto(`${world.baseUrl}/${path}`)
-      await page.getByRole('heading', { name: 'No such page' }).waitFor()
-    }
+    await page.goto(`${world.baseUrl}/nowhere`)
+    await page.getByRole('heading', { name: 'No such page' }).waitFor()
     await check()
+    await tab.visit('/organization/keys')
+    await page.getByRole('heading', { name: 'No such page' }).waitFor({ state: 'detached' })
+    await tab.visit('/organization/people')
+    await page.getByRole('heading', { name: 'No such page' }).waitFor()
     expect(tab.wrong()).toEqual([])
   })
 
@@ -164,8 +167,8 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     const { world, send, admin, keyOf } = await openFederation({ webFolder })
     for (const org of ['acme', 'beta'])
       await send(await keyOf(org), 'POST', '/devices/register', { device_id: 'phone' })
-    for (let number = 100; number < 201; number++)
-      await send(admin, 'POST', '/devices/register', { device_id: `iphone-${number}` })
+    const { body } = await send(admin, 'POST', '/devices/register', { device_id: 'iphone-0' })
+    await copyRow(world, 'devices', { id: body.id as string, count: 100, column: 'device_id', prefix: 'iphone-' })
     const model = await send(admin, 'POST', '/models', { name: 'm', org_id: 'acme', framework: 'pytorch' })
     await send(admin, 'POST', '/models', { name: 'm' })
     await send(admin, 'PUT', `/models/${model.body.id}/policy`, { enabled: true })
@@ -178,7 +181,7 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     await tab.page.getByLabel('API key').fill(admin)
     await tab.page.keyboard.press('Enter')
     await tab.page.getByRole('region', { name: 'Needs attention' }).getByText('Rollout of m').waitFor()
-    await tab.page.goto(`${world.baseUrl}/devices/phone`)
+    await tab.visit('/devices/phone')
     await tab.page.getByRole('link', { name: 'phone of beta' }).click()
     await tab.page.getByText('Capabilities').waitFor()
     expect(new URL(tab.page.url()).search).toBe('?org=beta')

@@ -95,6 +95,9 @@ it.skipIf(!hasPostgres())(
     expect((await group('delivered')).status).toBe(201)
     expect((await old.request('POST', '/integrations', key, logs)).status).toBe(201)
     expect((await group('pending')).status).toBe(201)
+    // Then nothing changes any more: the clock stands still, so the delivery is not repeated.
+    const integrations = async () => JSON.stringify(await old.request('GET', '/integrations', key))
+    await expect.poll(integrations).toContain('"failures":1')
     const paths = [...Object.keys(responses), '/integrations'].filter((path) => path !== '/keys')
     const before = []
     for (const path of paths) before.push(await old.request('GET', path, key))

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
-import { runService } from '../../../test/e2e/service-process.ts'
+import { onServer, runService } from '../../../test/e2e/service-process.ts'
 import { runProgram } from './program.ts'
 
 it('arguments that name no program are refused instead of starting the service', async () => {
@@ -16,7 +16,8 @@ it('arguments that name no program are refused instead of starting the service',
 })
 
 it('a service that listens on all addresses says so', async () => {
-  const service = await runService(await emptyFolder(), { SERVICE_HOST: '0.0.0.0', SERVICE_ENROLLMENT: 'open' })
+  const settings = { ...(await onServer()), SERVICE_HOST: '0.0.0.0', SERVICE_ENROLLMENT: 'open' }
+  const service = await runService(await emptyFolder(), settings)
   await expect.poll(service.output).toContain('anyone who can reach this service can register devices')
   expect(service.output()).toContain(`listening on ${service.baseUrl} and this machine's other addresses (API: `)
   await service.kill()

@@ -227,10 +227,13 @@ describe('processes that cannot be examined', () => {
     const names = all.map(({ name }) => name).sort()
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     await blobs.scratchPath()
+    // An entry of a dead process, the last in the order of names: once it is deleted, all others have been examined.
+    const last = `${'f'.repeat(8)}-ffff-ffff-ffff-${'f'.repeat(12)}-last.part`
     const minutes = async (count: number) => {
       for (let passed = 0; passed < count; passed++) {
+        await writeFile(join(root, 'staging', last), 'x')
         await vi.advanceTimersByTimeAsync(60_000)
-        await new Promise((resolve) => setTimeout(resolve, 50))
+        await expect.poll(inStaging, { interval: 5 }).not.toContain(last)
       }
     }
     await minutes(9)

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { keyOfPerson } from '../login/logins.fixture.ts'
 import { openBrowser } from '../sign-in/people.fixture.ts'
-import { startWithApprovals } from '../sign-in/two-admins.fixture.ts'
+import { approvalsOfFile, startWithApprovals } from '../sign-in/two-admins.fixture.ts'
 
 const WEEK_S = 7 * 24 * 3600
 
-const start = async (options: Parameters<typeof startWithApprovals>[0] = {}) => {
-  const started = await startWithApprovals(options)
+const openApprovals = approvalsOfFile()
+
+const start = async (approvals: ReturnType<typeof openApprovals> = openApprovals()) => {
+  const started = await approvals
   const { world, model } = started
   const byKeyOf = (key: string) => async (method: string, path: string, body?: object) => {
     const response = await world.request(method, `/api/v1${path}`, { key, ...(body && { body }) })
@@ -55,9 +57,7 @@ describe('a request of a key that is rotated before the approval', () => {
         expect(rotated.status).toBe(201)
         return rotated.body
       }
-      const kinds = (await call('GET', `/keys?kind=${kind}`)).body.keys as { id: string; name: string }[]
-      const own = kind === 'service' ? service.id : kinds[0]!.id
-      const second = await rotate(call, own)
+      const second = await rotate(call, (await call('GET', '/keys/self')).body.id)
       const third = await rotate(byKeyOf(second.api_key as string), second.id)
       expect((await call('GET', '/models')).status).toBe(401)
       expect(await decide(bob, kept.body.id)).toMatchObject({ status: 200, body: { status: 'approved' } })
@@ -70,7 +70,7 @@ describe('a request of a key that is rotated before the approval', () => {
 
 describe('an expired request', () => {
   it('does not block others, even before the periodic task has ended it', async () => {
-    const { world, ada, bob, model, alias, move } = await start()
+    const { world, ada, bob, model, name, alias, move } = await start()
     const expireAll = async () => {
       const past = new Date(world.now().getTime() - 1000)
       await world.database!.sql.updateTable('approvals').set({ expires_at: past }).execute()
@@ -87,14 +87,14 @@ describe('an expired request', () => {
 
     const rollout = await ada.call('POST', `/models/${model}/rollouts`, { version: '1', rollout_percentage: 100 })
     expect(rollout.body.warnings).toEqual([expect.stringContaining('waits for another admin')])
-    const deployment = await ada.call('POST', '/deploy/execute', { model_name: 'm', model_version: '1' })
+    const deployment = await ada.call('POST', '/deploy/execute', { model_name: name, model_version: '1' })
     expect(deployment.body).toMatchObject({ status: 'pending_approval' })
     await expireAll()
     const shown = await ada.call('GET', `/models/${model}/rollouts/${String(rollout.body.rollout_id)}`)
     expect(shown.body).toMatchObject({ status: 'pending', warnings: [] })
     const ended = await ada.call('GET', `/deployments/${String(deployment.body.deployment_id)}`)
     expect(ended.body).toMatchObject({ status: 'rejected', reason: 'Nobody decided it within a week.' })
-    const another = await ada.call('POST', '/deploy/execute', { model_name: 'm', model_version: '1' })
+    const another = await ada.call('POST', '/deploy/execute', { model_name: name, model_version: '1' })
     await expireAll()
     const listed = (await ada.call('GET', '/deployments')).body.deployments as {
       deployment_id: string
@@ -104,7 +104,7 @@ describe('an expired request', () => {
   })
 
   it('is ended by the periodic task', async () => {
-    const { world, ada, bob, alias, move } = await start()
+    const { world, ada, bob, alias, move } = await start(startWithApprovals())
     const { body } = await ada.call('PUT', alias('production'), move)
     await world.advance(WEEK_S)
     await bob.signIn('bob@acme.example')
@@ -126,7 +126,7 @@ it('of two concurrent requests, the refused one names the other', async () => {
 })
 
 it('one requester can have a hundred requests waiting; others can still make requests', async () => {
-  const { world, ada, bob, alias, move } = await start()
+  const { world, ada, bob, alias, move } = await start(startWithApprovals())
   expect((await ada.call('PUT', alias('a0'), move)).status).toBe(202)
   const { ordinal: _, ...row } = await world.database!.sql.selectFrom('approvals').selectAll().executeTakeFirstOrThrow()
   for (let n = 1; n < 100; n++) {

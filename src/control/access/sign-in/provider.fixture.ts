@@ -3,6 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair } from 'jose'
 import { onTestFinished } from 'vitest'
 
+// Generating them takes longer than a sign-in.
+const keys = generateKeyPair('RS256', { extractable: true })
 const SECRET = 'a secret of the client, long enough'
 
 /** The person at the provider's page, and what the provider knows about them. */
@@ -32,7 +34,7 @@ export const startProvider = async () => {
   /** Makes it respond, for which it needs the address of the service. */
   const open = async (serviceUrl: string): Promise<void> => {
     const { default: Provider } = await import('oidc-provider')
-    const { privateKey } = await generateKeyPair('RS256', { extractable: true })
+    const { privateKey } = await keys
     const provider = new Provider(issuer, {
       clients: [{ client_id: 'tributary', client_secret: SECRET, redirect_uris: [`${serviceUrl}/sign-in/callback`] }],
       claims: { openid: ['sub', 'amr'], email: ['email', 'email_verified'], profile: ['name'] },

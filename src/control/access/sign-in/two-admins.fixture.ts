@@ -1,4 +1,4 @@
-import { expect } from 'vitest'
+import { beforeAll, expect } from 'vitest'
 import { formOf } from '../../../../test/world.ts'
 import { SCOPES } from '../../../domain/access.ts'
 import { openBrowser, startPeople } from './people.fixture.ts'
@@ -21,13 +21,20 @@ export const startWithApprovals = async (options: Parameters<typeof startPeople>
   const bob = await signedIn('bob')
   const on = await ada.call('PATCH', '/orgs/acme/settings', { require_approval: true })
   expect(on.body).toMatchObject({ require_approval: true, warnings: [], approval_id: null })
-  const model = (await ada.call('POST', '/models', { name: 'm' })).body.id as string
-  for (const version of ['1', '2'])
-    await byKey(
-      'POST',
-      `/models/${model}/versions/upload`,
-      formOf(Uint8Array.of(1, 2, 3, Number(version)), { version }),
-    )
+  const addModel = async (name: string) => {
+    const model = (await ada.call('POST', '/models', { name })).body.id as string
+    for (const version of ['1', '2'])
+      await byKey(
+        'POST',
+        `/models/${model}/versions/upload`,
+        formOf(Uint8Array.of(1, 2, 3, Number(version)), { version }),
+      )
+    const promote = async (who: Browser, version: string, alias = 'production') =>
+      who.call('PUT', `/models/${model}/aliases/${alias}`, { version })
+    const aliasOf = async () =>
+      ((await ada.call('GET', `/models/${model}/aliases`)).body.aliases as { version: number }[])[0]?.version
+    return { model, name, promote, aliasOf }
+  }
   const devices: string[] = []
   const service = await ada.call('POST', '/keys', { name: 'ci', scopes: SCOPES })
   for (const device_id of ['a', 'b', 'c']) {
@@ -35,11 +42,17 @@ export const startWithApprovals = async (options: Parameters<typeof startPeople>
     const { body } = await world.request('POST', '/api/v1/devices/register', { key, body: { device_id } })
     devices.push((body as { api_key: string }).api_key)
   }
-  const promote = async (who: Browser, version: string, alias = 'production') =>
-    who.call('PUT', `/models/${model}/aliases/${alias}`, { version })
-  const aliasOf = async () =>
-    ((await ada.call('GET', `/models/${model}/aliases`)).body.aliases as { version: number }[])[0]?.version
   const decide = (who: Browser, id: unknown, what = 'approve', body?: object) =>
     who.call('POST', `/approvals/${String(id)}/${what}`, body)
-  return { world, byKey, join, signedIn, ada, bob, model, service: service.body, promote, aliasOf, decide }
+  return { world, byKey, join, signedIn, ada, bob, service: service.body, decide, addModel, ...(await addModel('m')) }
+}
+
+/** Starts acme once for a file; each call adds a model of its own. For tests that leave no request waiting. */
+export const approvalsOfFile = () => {
+  let acme: Awaited<ReturnType<typeof startWithApprovals>>
+  beforeAll(async () => {
+    acme = await startWithApprovals()
+  })
+  let count = 0
+  return async () => ({ ...acme, ...(await acme.addModel(`m${++count}`)) })
 }

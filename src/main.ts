@@ -6,6 +6,7 @@ import { asDatabaseAway } from './domain/outages.ts'
 import { asDenied } from './platform/db/embedded/open-embedded.ts'
 import { StartError } from './platform/db/start-error.ts'
 import { CertificateError } from './platform/http/certificate.ts'
+import { STOP } from './platform/threads/ask-to-end.ts'
 import { ProxyError, sendThroughProxy } from './platform/transfer/proxy.ts'
 
 const IMPATIENCE_MS = 1000
@@ -54,7 +55,9 @@ const start = async (): Promise<void> => {
   process.on('SIGTERM', shutDown)
   process.on('SIGINT', shutDown)
   // Programs cannot send signals on Windows.
-  process.once('message', () => shutDown('SIGTERM'))
+  process.on('message', (message) => {
+    if (message === STOP) shutDown('SIGTERM')
+  })
   // `svc up` and the demo start the service in its own process group, with a channel that closes however they end.
   const shutDownAlone = (): void => shutDown('The program that started the service has ended')
   // Nobody reads the output then, or after `npm start | head`.

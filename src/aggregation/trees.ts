@@ -43,11 +43,12 @@ export const aggregateTrees = (
     throw conflict(`The tree models have ${total} bytes in total; at most ${MAX_TOTAL_BYTES} can be combined.`)
   const model = job.globalPath === null ? null : readTreesOf('model of the round', job.globalPath)
   const models = updates.map(({ id, path }) => readTreesOf(nameOfUpdate(id), path))
-  const [first, ...others] = models.map(treeLayoutOf)
-  const expected = model === null ? first! : treeLayoutOf(model)
-  for (const [k, update] of [first!, ...others].entries()) {
+  const layouts = models.map(treeLayoutOf)
+  const first = layouts[0]!
+  const expected = model === null ? first : treeLayoutOf(model)
+  for (const [k, update] of layouts.entries()) {
     // A model without trees does not determine the categories, so updates are compared with each other too.
-    const difference = treesDiffer(expected, update) ?? treesDiffer(first!, update)
+    const difference = treesDiffer(expected, update) ?? treesDiffer(first, update)
     if (difference !== null)
       throw conflict(`The ${nameOfUpdate(updates[k]!.id)} cannot be combined with the others: ${difference}.`)
   }

@@ -1,12 +1,4 @@
-import {
-  type Argument,
-  Command,
-  CommanderError,
-  type ErrorOptions,
-  Help,
-  type Option,
-  type ParseOptionsResult,
-} from 'commander'
+import { Command, CommanderError, type ErrorOptions, Help, type Option, type ParseOptionsResult } from 'commander'
 import { meantBy } from '../domain/misspelling.ts'
 import type { CommandEntry, CommandFile, CommandGroup } from './command.ts'
 import { COMMANDS } from './commands.ts'
@@ -190,25 +182,21 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
 const PATH_ARGUMENTS = ['target', 'source', 'file', 'path', 'model_path']
 const PATH_OPTION = /<(folder|file|path)>/
 
-/** Texts that may be empty; all other required arguments name something. */
-const TEXT_ARGUMENTS = ['text', 'prompt']
-
 /** An empty path would be the current folder. An empty value is usually a variable of the shell that is not set. */
 const refuseEmptyValues = (command: Command): void => {
-  const isEmpty = ({ required }: Argument, at: number): boolean => required && command.args[at] === ''
-  const isPath = (argument: Argument): boolean => PATH_ARGUMENTS.includes(argument.name())
   const paths = [
     ...command.registeredArguments
-      .filter((argument, at) => isPath(argument) && command.args[at] === '')
+      .filter((argument, at) => PATH_ARGUMENTS.includes(argument.name()) && command.args[at] === '')
       .map((argument) => `<${argument.name()}>`),
     ...command.options
       .filter((option) => PATH_OPTION.test(option.flags) && command.getOptionValue(option.attributeName()) === '')
       .map(({ long }) => long),
   ]
   if (paths.length > 0) throw wrongUsage(`${paths[0]} is empty.`, 'Give a path, such as ./folder.')
-  const empty = command.registeredArguments
-    .filter(isEmpty)
-    .find((argument) => !TEXT_ARGUMENTS.includes(argument.name()))
+  // A text may be empty; all other required arguments name something.
+  const empty = command.registeredArguments.find(
+    (argument, at) => argument.required && argument.name() !== 'text' && command.args[at] === '',
+  )
   if (empty !== undefined)
     throw wrongUsage(`<${empty.name()}> is empty.`, 'If it is a variable of the shell, check that it is set.')
 }

@@ -14,8 +14,8 @@ interface PeriodicTasks {
 
 /**
  * Runs tasks at their intervals, rare ones also soon after the start, and after the events that wake them. Runs of one task never
- * overlap. A task that throws is logged and runs again at its next interval. Most due work is done only here; a few reads also do it (rounds:
- * DueRounds.tick(); rollouts), so that they return up-to-date data.
+ * overlap. A task that throws is logged and runs again at its next interval. Most due work is done only here; a few reads also do
+ * it (rounds: DueRounds.tick(); rollouts), so that they return up-to-date data.
  */
 export const startPeriodicTasks = (
   tasks: readonly Task[],

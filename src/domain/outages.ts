@@ -73,7 +73,7 @@ export const asDatabaseAway = (error: unknown): ServiceError | undefined => {
 /**
  * Returns the response to a request that refers to something another request has just deleted (a foreign key violation,
  * PostgreSQL's 23503). Undefined for other errors. The field is read from the constraint's name, `<table>_<field>_fkey`: a server
- * may write its messages in any language.
+ * may write its messages in any language. Nothing that requests delete is kept by a reference: those cascade or are set to null.
  */
 export const asDeletedMeanwhile = (error: unknown): ServiceError | undefined => {
   if (!(error instanceof Error) || (error as NodeJS.ErrnoException).code !== '23503') return undefined
@@ -81,7 +81,7 @@ export const asDeletedMeanwhile = (error: unknown): ServiceError | undefined => 
   const field = constraint.slice(`${table}_`.length, -'_fkey'.length)
   return new ServiceError(
     'conflict',
-    `Something that this request refers to was deleted while it ran (${field}). Check what still exists.`,
+    `Something that this request refers to was deleted while it ran${field === '' ? '' : ` (${field})`}. Check what still exists.`,
     { cause: error },
   )
 }

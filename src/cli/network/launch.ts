@@ -75,7 +75,7 @@ const runAgent = ({ path, argv, env }: AgentRun, io: SessionIo): Promise<number>
       new Promise((resolve, reject) => {
         const options: SpawnOptions = { stdio: 'inherit', cwd: io.cwd, env: { ...io.env, ...env } }
         const child = /\.(cmd|bat)$/i.test(path)
-          ? spawn('cmd.exe', ['/d', '/s', '/c', batchCommand(path, argv)], {
+          ? spawn(process.env.ComSpec ?? 'cmd.exe', ['/d', '/s', '/c', batchCommand(path, argv)], {
               ...options,
               windowsVerbatimArguments: true,
             })

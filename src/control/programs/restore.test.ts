@@ -1,7 +1,9 @@
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder, freshPostgresUrl, hasPostgres } from '../../../test/databases.ts'
 import { readConfig } from '../../config.ts'
+import { RESTORING } from '../data-folder.ts'
 import { openBackupTarget } from '../operations/backups/backup-target.ts'
 import { backupName, writeManifest } from '../operations/backups/manifest.ts'
 import { restore } from './restore.ts'
@@ -33,5 +35,6 @@ it.skipIf(!hasPostgres())(
     await expect(restoreTo(await freshPostgresUrl())).rejects.toThrow(
       'The database that SERVICE_DATABASE_URL names is not empty.',
     )
+    expect(await readdir(dataDir)).not.toContain(RESTORING)
   },
 )

@@ -76,7 +76,6 @@ export const restore = async ({ config, text, result, progress }: ProgramOptions
       'The backup has the embedded database: restore it without SERVICE_DATABASE_URL, then move it with svc migrate.',
     )
   }
-  if (manifest.database.kind === 'dump') await requireEmptyDatabase(config.databaseUrl)
   const named = text('backup')
   await refuseAsRoot(dataDir, [dataDir], ['restore', url, ...(named === null ? [] : ['--backup', named])])
   await requireFolder(dataDir).catch((error: Error) => {
@@ -86,6 +85,7 @@ export const restore = async ({ config, text, result, progress }: ProgramOptions
   try {
     await assertFree(dataDir)
     await requireDataFolder(dataDir)
+    if (manifest.database.kind === 'dump') await requireEmptyDatabase(config.databaseUrl)
     await writeFile(join(dataDir, RESTORING), `${url} ${manifest.name}\n`, { mode: 0o600, flush: true })
     await syncFolder(dataDir)
     progress(`Restoring ${manifest.name} from ${target.url} to ${dataDir}`)

@@ -132,17 +132,23 @@ export const useApi = <Path extends ReadPath>(
     ...(everyMs !== undefined && { refetchInterval: refetchEvery(everyMs) }),
   }) as UseQueryResult<ResponseOf<Path>>
 
-/** Returns the API's data for one path with each of these parameters; undefined while loading. */
+interface ReadResult<Path extends ReadPath> {
+  readonly data: ResponseOf<Path> | undefined
+  readonly error: Error | null
+  readonly refetch: () => unknown
+}
+
+/** Reads one path of the API with each of these parameters. */
 export const useApiAll = <Path extends ReadPath>(
   path: Path,
   each: readonly ParamsOf<Path>[],
-): readonly (ResponseOf<Path> | undefined)[] =>
+): readonly ReadResult<Path>[] =>
   useQueries({
     queries: each.map((params) => ({
       queryKey: [path, params],
       queryFn: ({ signal }: { signal: AbortSignal }) => read(path, params, signal),
     })),
-  }).map(({ data }) => data as ResponseOf<Path> | undefined)
+  }) as readonly ReadResult<Path>[]
 
 type KeysetPath = { [Path in ReadPath]: ResponseOf<Path> extends Keyset ? Path : never }[ReadPath]
 

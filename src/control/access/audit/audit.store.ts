@@ -127,19 +127,22 @@ export const auditStore = {
       .set({ pruned_seq: at.seq, pruned_hash: at.hash, pruned_signature: at.signature })
       .where('org_id', '=', orgId)
       .execute()
-    const { numDeletedRows } = await tx
-      .deleteFrom('audit_entries')
-      .where('org_id', '=', orgId)
-      .where('seq', '<=', at.seq)
-      .executeTakeFirst()
     const unless = (refers: RawBuilder<unknown>) =>
-      sql`not exists (select from audit_entries e where e.org_id = ${orgId} and ${refers})`
-    await sql`
-      delete from audit_names n where n.org_id = ${orgId}
-        and ${unless(sql`e.object_kind = n.kind and e.object_id = n.id`)}
-        and ${unless(sql`e.actor_kind = n.kind and e.actor_id = n.id`)}
-        and ${unless(sql`n.kind = 'address' and e.address_id = n.id`)}`.execute(tx)
-    return Number(numDeletedRows)
+      sql`not exists (select from audit_entries e where e.org_id = ${orgId} and e.seq > ${at.seq} and ${refers})`
+    const { rows } = await sql<{ pruned: number }>`
+      with gone as (
+        delete from audit_entries where org_id = ${orgId} and seq <= ${at.seq}
+        returning object_kind, object_id, actor_kind, actor_id, address_id
+      ), named (kind, id) as (
+        select object_kind, object_id from gone union select actor_kind, actor_id from gone union select 'address', address_id from gone
+      ), forgotten as (
+        delete from audit_names n using named where n.org_id = ${orgId} and n.kind = named.kind and n.id = named.id
+          and ${unless(sql`e.object_id = n.id and e.object_kind = n.kind`)}
+          and ${unless(sql`e.actor_id = n.id and e.actor_kind = n.kind`)}
+          and ${unless(sql`e.address_id = n.id and n.kind = 'address'`)}
+      )
+      select count(*)::int as pruned from gone`.execute(tx)
+    return rows[0]!.pruned
   },
 
   /**

@@ -4,11 +4,10 @@ import { sql } from 'kysely'
 import { generateSync } from 'otplib'
 import { describe, expect, it } from 'vitest'
 import { emptyFolder, freshPostgresUrl, hasPostgres, openTestDatabase } from '../../../../test/databases.ts'
+import { runService } from '../../../../test/e2e/service-process.ts'
 import { startWorld } from '../../../../test/world.ts'
-import { readConfig } from '../../../config.ts'
 import { type Database, openDatabase } from '../../../platform/db/open.ts'
 import { createSecrets, createSigner } from '../../../platform/secrets.ts'
-import { createControlPlane } from '../../app.ts'
 import { openBrowser, startPeople } from '../sign-in/people.fixture.ts'
 import { createKeyFiles } from './key-files.service.ts'
 
@@ -105,18 +104,22 @@ describe.skipIf(!hasPostgres())('processes with their own data folders on one se
     expect(await readdir(folder)).toEqual([])
 
     const [dataDir, url] = [await emptyFolder(), await freshPostgresUrl()]
-    const config = { ...readConfig({ SERVICE_LOG_LEVEL: 'error' }), dataDir, databaseUrl: url }
-    const service = await createControlPlane(config)
-    const post = async (path: string, key: string | null, payload: object) => {
-      const headers = key === null ? {} : { authorization: `Bearer ${key}` }
-      const made = await service.app.inject({ method: 'POST', url: `/api/v1${path}`, headers, payload })
-      expect(made.statusCode).toBe(201)
-      return made.json() as { api_key: string }
+    const settings = { SERVICE_DATABASE_URL: url }
+    const service = await runService(dataDir, settings)
+    const post = async (path: string, key: string | null, body: object) => {
+      const headers = { 'content-type': 'application/json', ...(key !== null && { authorization: `Bearer ${key}` }) }
+      const response = await fetch(`${service.baseUrl}/api/v1${path}`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      })
+      expect(response.status).toBe(201)
+      return (await response.json()) as { api_key: string }
     }
     const { api_key } = await post('/devices/register', null, { device_id: 'd' })
     const endpoint = 'https://splunk.example.org'
     await post('/integrations', api_key, { kind: 'logs', type: 'splunk', name: 's', endpoint, config: { token: 't' } })
-    await service.close()
+    await service.terminate()
     const own = await openDatabase({
       url,
       dataDir,
@@ -125,9 +128,10 @@ describe.skipIf(!hasPostgres())('processes with their own data folders on one se
     await sql`delete from key_fingerprints`.execute(own.sql)
     await own.close()
     await rm(join(dataDir, 'secrets.key'))
-    const restarted = await createControlPlane(config)
+    const restarted = await runService(dataDir, settings)
+    await expect.poll(restarted.output).toContain('the data folder has no secrets.key, which another process')
     expect(await readdir(dataDir)).not.toContain('secrets.key')
-    await restarted.close()
+    await restarted.terminate()
   })
 
   it('that start at once agree on one pair of keys', async () => {
@@ -153,10 +157,7 @@ it('a single installation names a lost key, and starts with a new one in its pla
 })
 
 it('people whose authenticator apps were encrypted with a lost key sign in with a recovery code, and set up another', async () => {
-  const { world, join: joinTeam } = await startPeople({
-    durable: true,
-    database: hasPostgres() ? 'postgres' : 'embedded',
-  })
+  const { world, join: joinTeam } = await startPeople({ durable: true, database: 'embedded' })
   const codeOf = (secret: unknown): string =>
     generateSync({ secret: String(secret), epoch: Math.floor(world.now().getTime() / 1000) })
   const apps = new Map<string, { readonly secret: unknown; readonly codes: readonly string[] }>()

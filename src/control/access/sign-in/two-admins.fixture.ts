@@ -47,7 +47,7 @@ export const startWithApprovals = async (options: Parameters<typeof startPeople>
   return { world, byKey, join, signedIn, ada, bob, service: service.body, decide, addModel, ...(await addModel('m')) }
 }
 
-/** Starts acme once for a file; each call adds a model of its own. For tests that leave no request waiting. */
+/** Starts acme once for a file; each call adds a model of its own. For tests that do not list the requests of others. */
 export const approvalsOfFile = () => {
   let acme: Awaited<ReturnType<typeof startWithApprovals>>
   beforeAll(async () => {

@@ -61,7 +61,7 @@ export const createStreamAccess = ({ database }: Pick<Context, 'database'>, { ta
         try {
           return await within(endsAt - performance.now(), work)
         } catch (error) {
-          const isOver = gone.aborted || tail.news.isClosed() || performance.now() >= endsAt
+          const isOver = gone.aborted || tail.news.isClosed() || performance.now() + RETRY_MS >= endsAt
           if (isOver || !isOutage(error)) throw error
         }
         await sleep(RETRY_MS)

@@ -45,6 +45,7 @@ import { loginSessions } from './0046-login-sessions.ts'
 import { planEndings } from './0047-plan-endings.ts'
 import { sharedJobModels } from './0048-shared-job-models.ts'
 import { integrationNames } from './0049-integration-names.ts'
+import { auditAddresses } from './0050-audit-addresses.ts'
 
 /** Forward only, applied in this order. Never edit a published migration: add a new one. */
 export const MIGRATIONS = [
@@ -95,4 +96,5 @@ export const MIGRATIONS = [
   planEndings,
   sharedJobModels,
   integrationNames,
+  auditAddresses,
 ] as const

@@ -30,6 +30,6 @@ export const useDeviceRounds = (device: DeviceName & { readonly trains: boolean 
     '/api/v1/training/rounds/{round_id}/selection',
     rounds.map(({ id }) => ({ path: { round_id: id }, query: { device_id: device.device_id } })),
   )
-  const rows: RoundOfDevice[] = rounds.map((round, index) => ({ round, selection: selections[index] ?? null }))
+  const rows: RoundOfDevice[] = rounds.map((round, index) => ({ round, selection: selections[index]?.data ?? null }))
   return { query, rows }
 }

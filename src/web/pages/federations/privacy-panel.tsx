@@ -62,7 +62,7 @@ const useForecast = (federationId: string, noise: number, rate: number, isSet: b
     // `data` may be of the previous input.
     roundsLeft: isValid && !left.isPlaceholderData ? (left.data?.rounds_left ?? null) : null,
     error: isValid ? left.error : null,
-    projections: steps.map((rounds, index) => ({ rounds, epsilon: estimates[index]?.projected_epsilon ?? null })),
+    projections: steps.map((rounds, index) => ({ rounds, epsilon: estimates[index]?.data?.projected_epsilon ?? null })),
   }
 }
 

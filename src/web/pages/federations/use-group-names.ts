@@ -23,7 +23,7 @@ export const useGroupNames = (federation: Federation): GroupNames => {
     (own === null ? members.slice(0, MAX_MEMBERS) : [own]).map((org_id) => ({ query: { org_id, limit: 1000 } })),
   )
   const several = responses.length > 1
-  const groups = responses.flatMap((data) =>
+  const groups = responses.flatMap(({ data }) =>
     (data?.groups ?? []).map(({ id, name, org_id }) => [id, several ? `${name} of ${org_id}` : name] as const),
   )
   return { members, groups: new Map(groups) }

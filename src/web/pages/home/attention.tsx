@@ -47,12 +47,12 @@ const useSpentBudgets = (enabled: boolean): Found => {
     federations.map(({ id }) => ({ path: { federation_id: id } })),
   )
   const items = federations.flatMap(({ id, name }, index): Item[] => {
-    const budget = budgets[index]
+    const budget = budgets[index]?.data
     if (budget === undefined || !budget.is_set || !budget.is_exhausted) return []
     const reason = `Its privacy budget of ε ${measure(budget.total_epsilon_budget)} is spent: private rounds cannot start.`
     return [{ key: id, href: null, state: 'paused', name: `Federation ${name}`, reason, time: null }]
   })
-  return { items, queries: [query] }
+  return { items, queries: [query, ...budgets] }
 }
 
 type Rollout = ResponseOf<'/api/v1/rollouts'>['rollouts'][number]

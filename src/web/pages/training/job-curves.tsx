@@ -74,7 +74,7 @@ export const JobCurves = ({ job, rounds }: { readonly job: JobDetail; readonly r
   const others = useApiAll(
     '/api/v1/training/jobs/{job_id}/rounds',
     state.with.map((job_id) => ({ path: { job_id }, query: { limit: MAX_ROUNDS } })),
-  ).map((response) => jobRoundsOf(response ?? { rounds: [], total: 0 }))
+  ).map(({ data }) => jobRoundsOf(data ?? { rounds: [], total: 0 }))
   const jobs = useJobsOfModel(job)
   const names = state.with.map((id) => nameOf(jobs.find((other) => other.id === id) ?? { id, name: null }))
   const key = JSON.stringify([names, others, rounds])

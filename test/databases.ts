@@ -8,7 +8,6 @@ import { createLocalHints, createServerHints } from '../src/platform/db/hints.ts
 import { type Database, type Executor, openDatabase } from '../src/platform/db/open.ts'
 import { SESSION } from '../src/platform/db/open-server.ts'
 
-const silent = { info: () => {}, warn: () => {}, error: () => {} }
 type Kind = Database['kind']
 
 // Starting an embedded database takes half a second, and a new session on a server reloads its catalog. So a database is
@@ -110,7 +109,7 @@ const bySocket = (url: string): string => {
 }
 
 const open = async (url: string | null, dataDir: string): Promise<Reusable> => {
-  const db = await openDatabase({ url, dataDir, log: silent })
+  const db = await openDatabase({ url, dataDir })
   return { url, db, shape: await shapeOf(db.sql) }
 }
 

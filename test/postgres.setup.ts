@@ -31,7 +31,6 @@ declare module 'vitest' {
   }
 }
 
-const silent = { info: () => {}, warn: () => {}, error: () => {} }
 const cleanUps: (() => void | Promise<void>)[] = []
 
 export const setup = async (project: TestProject): Promise<void> => {
@@ -62,7 +61,7 @@ const prepareEmbedded = async (): Promise<string> => {
   if (existsSync(kept)) return kept
   mkdirSync(cache, { recursive: true })
   const growing = mkdtempSync(join(cache, 'growing-'))
-  const db = await openDatabase({ url: null, dataDir: growing, log: silent })
+  const db = await openDatabase({ url: null, dataDir: growing })
   await migrate(db, MIGRATIONS)
   await db.close()
   try {
@@ -91,7 +90,7 @@ const preparePostgres = async (): Promise<PreparedPostgres> => {
   await admin.end()
   const own = new URL(url)
   own.pathname = `/${template}`
-  const db = await openDatabase({ url: own.href, dataDir: '', log: silent })
+  const db = await openDatabase({ url: own.href, dataDir: '' })
   await migrate(db, MIGRATIONS)
   await db.close()
   if (given) {

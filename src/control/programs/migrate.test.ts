@@ -146,8 +146,7 @@ it.skipIf(!hasPostgres())(
   async () => {
     const dataDir = `${await emptyFolder()}/data`
     await unpackFolder(await readFile(new URL('data-folder.br', RELEASE)), dataDir)
-    const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-    const database = await openDatabase({ url: null, dataDir, log })
+    const database = await openDatabase({ url: null, dataDir })
     // Recorded before its bytes are in place.
     await sql`insert into blobs (sha256, size, touched_at) values (${'ab'.repeat(32)}, 4, now())`.execute(database.sql)
     await database.close()

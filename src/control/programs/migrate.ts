@@ -20,10 +20,8 @@ import type { ProgramOptions } from './program-options.ts'
 /** What errors call the storage that the files are copied to. */
 const TARGET = { setting: '--storage', name: 'The storage in --storage' }
 
-const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
-
 const openTarget = (url: string): Promise<Database> =>
-  openDatabase({ url, dataDir: '', log: silent }).catch((error: unknown) => {
+  openDatabase({ url, dataDir: '' }).catch((error: unknown) => {
     throw error instanceof StartError
       ? new StartError(
           error.message
@@ -146,7 +144,7 @@ export const migrate = async ({ config, text, result, progress }: ProgramOptions
     await cp(folder, join(scratch, 'database'), { recursive: true })
     const target = await openTarget(to)
     try {
-      const source = await openDatabase({ url: null, dataDir: scratch, log: silent })
+      const source = await openDatabase({ url: null, dataDir: scratch })
       try {
         const fingerprint = createHash('sha256').update(control).digest('hex')
         // Its local files are in the copy's folder: the data folder may belong to another user.

@@ -18,8 +18,6 @@ import type { ProgramOptions } from './program-options.ts'
 /** Files of the lock that is held, and what a new file system contains. */
 const NOTHING: readonly string[] = ['database.lock', 'database.owner', 'lost+found']
 
-const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
-
 const assertFree = async (dataDir: string): Promise<void> => {
   const names = (await readdir(dataDir)).filter((name) => !NOTHING.includes(name))
   // The remains of an interrupted restore do not count as data.
@@ -33,7 +31,7 @@ const requireEmptyDatabase = async (url: string | null): Promise<void> => {
   if (url === null) {
     throw badRequest('The backup has the dump of a server: set SERVICE_DATABASE_URL to an empty database for it.')
   }
-  const db = await openDatabase({ url, dataDir: '', log: silent })
+  const db = await openDatabase({ url, dataDir: '' })
   try {
     if ((await tablesOf(db.sql)).length === 0) return
     throw conflict('The database that SERVICE_DATABASE_URL names is not empty. Use an empty one.')

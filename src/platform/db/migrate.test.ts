@@ -10,8 +10,6 @@ import { type Migration, migrate } from './migrate.ts'
 import { MIGRATIONS } from './migrations/all.ts'
 import { type Database, openDatabase } from './open.ts'
 
-const silent = { info: () => {}, warn: () => {}, error: () => {} }
-
 const remembered = async (db: Database): Promise<string[]> => {
   const { rows } = await sql<{ name: string }>`select name from migrations order by name`.execute(db.sql)
   return rows.map(({ name }) => name)
@@ -21,8 +19,8 @@ const published = MIGRATIONS.map(({ name }) => name)
 const later = (name: string, ...statements: string[]): readonly Migration[] => [...MIGRATIONS, { name, statements }]
 
 const openMigrated = {
-  embedded: async () => openDatabase({ url: null, dataDir: await freshDataDir(), log: silent }),
-  PostgreSQL: async () => openDatabase({ url: await freshPostgresUrl(), dataDir: '', log: silent }),
+  embedded: async () => openDatabase({ url: null, dataDir: await freshDataDir() }),
+  PostgreSQL: async () => openDatabase({ url: await freshPostgresUrl(), dataDir: '' }),
 }
 
 for (const [kind, open] of Object.entries(openMigrated)) {
@@ -76,7 +74,7 @@ describe.skipIf(!hasPostgres())('several processes', () => {
     for (const child of processes) child.send('go')
     const answers = await Promise.all(processes.map(async (child) => (await once(child, 'message'))[0]))
     expect(answers.flat().sort()).toEqual(published)
-    const db = await openDatabase({ url, dataDir: '', log: silent })
+    const db = await openDatabase({ url, dataDir: '' })
     expect(await remembered(db)).toEqual(published)
     await db.close()
   }, 60_000)
@@ -87,7 +85,6 @@ test.skipIf(!hasPostgres())('a new database must be able to store any text', asy
     openDatabase({
       url: await freshPostgresUrl(`template0 encoding '${encoding}' locale 'C'`),
       dataDir: '',
-      log: silent,
     })
   const latin = await open('LATIN1')
   await expect(migrate(latin, MIGRATIONS)).rejects.toThrow(

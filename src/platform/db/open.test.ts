@@ -8,8 +8,6 @@ import { createServerHints } from './hints.ts'
 import { type Database, type Executor, openDatabase } from './open.ts'
 import { sqlState } from './transactions.ts'
 
-const silent = { info: () => {}, warn: () => {}, error: () => {} }
-
 const org = (id: string) => ({ id, name: 'Acme', compliance: null, region: 'eu', created_at: new Date(0) })
 
 const orgIds = async (db: Database): Promise<string[]> => {
@@ -132,7 +130,7 @@ test.skipIf(!hasPostgres())(
       )
       return rows
     }
-    const first = await openDatabase({ url, dataDir: '', log: silent })
+    const first = await openDatabase({ url, dataDir: '' })
     const expected = await query(first)
     expect(expected).toMatchObject([{ noon: new Date('2026-07-01T12:00:00Z'), third: 1 / 3, same: null, jit: 'off' }])
     const name = new URL(url).pathname.slice(1)
@@ -152,7 +150,7 @@ test.skipIf(!hasPostgres())(
     }
     await first.close()
 
-    const second = await openDatabase({ url, dataDir: '', log: silent })
+    const second = await openDatabase({ url, dataDir: '' })
     expect(await query(second)).toEqual(expected)
     await second.close()
   },
@@ -234,7 +232,7 @@ eachDatabase('a transaction', (open) => {
 
 describe.skipIf(!hasPostgres())('a PostgreSQL server', () => {
   test('resolves a deadlock of two transactions by running one of them again', async () => {
-    const db = await openDatabase({ url: await freshPostgresUrl(), dataDir: '', log: silent })
+    const db = await openDatabase({ url: await freshPostgresUrl(), dataDir: '' })
     await db.sql
       .insertInto('orgs')
       .values([org('a'), org('b')])
@@ -256,7 +254,7 @@ describe.skipIf(!hasPostgres())('a PostgreSQL server', () => {
 
   test('ends the transaction of a suspended process before others give up waiting for its locks', async () => {
     const url = await freshPostgresUrl()
-    const [suspended, other] = await Promise.all([1, 2].map(() => openDatabase({ url, dataDir: '', log: silent })))
+    const [suspended, other] = await Promise.all([1, 2].map(() => openDatabase({ url, dataDir: '' })))
     await other!.sql.insertInto('orgs').values(org('a')).execute()
     const rename = (db: Executor, name: string) => db.updateTable('orgs').set({ name }).where('id', '=', 'a').execute()
     let locked = (): void => undefined
@@ -274,7 +272,7 @@ describe.skipIf(!hasPostgres())('a PostgreSQL server', () => {
   })
 
   test('that closes a connection is reconnected to', async () => {
-    const db = await openDatabase({ url: await freshPostgresUrl(), dataDir: '', log: silent })
+    const db = await openDatabase({ url: await freshPostgresUrl(), dataDir: '' })
     const suicide = sql`select pg_terminate_backend(pg_backend_pid())`.execute(db.sql)
     await expect(suicide.catch(sqlState)).resolves.toBe('57P01')
     await expect.poll(() => orgIds(db).catch(() => 'not yet')).toEqual([])
@@ -283,7 +281,7 @@ describe.skipIf(!hasPostgres())('a PostgreSQL server', () => {
 
   test('that cannot be reached is reported with SERVICE_DATABASE_URL and without the password', async () => {
     const url = 'postgres://someone:secret@127.0.0.1:1/data?sslmode=disable'
-    await expect(openDatabase({ url, dataDir: '', log: silent })).rejects.toThrow(
+    await expect(openDatabase({ url, dataDir: '' })).rejects.toThrow(
       'The PostgreSQL server that SERVICE_DATABASE_URL names (postgres://someone@127.0.0.1:1/data) cannot be used: ' +
         'connect ECONNREFUSED 127.0.0.1:1. Start it or correct the URL; without SERVICE_DATABASE_URL the embedded ' +
         'database is used.',
@@ -311,7 +309,7 @@ test('a server that requires a password, which the URL lacks, is disconnected fr
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `postgres://someone@127.0.0.1:${(server.address() as AddressInfo).port}/data`
-  await expect(openDatabase({ url, dataDir: '', log: silent })).rejects.toThrow(
+  await expect(openDatabase({ url, dataDir: '' })).rejects.toThrow(
     'cannot be used: the server requires a password, and SERVICE_DATABASE_URL contains none.',
   )
   const connected = once(server, 'connection')

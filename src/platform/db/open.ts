@@ -57,7 +57,8 @@ export interface OpenOptions {
   readonly url: string | null
   /** The embedded database is in its subfolder `database`. */
   readonly dataDir: string
-  readonly log: Log
+  /** None by default. */
+  readonly log?: Log
   /** Called, after logging, if the embedded database has stopped and every query will fail: end the process. */
   readonly onFatal?: (error: Error) => void
 }
@@ -74,12 +75,12 @@ export const openDatabase = async (options: OpenOptions): Promise<Database> => {
   }
   const embedded = await openEmbedded(dataDir, {
     onFatal: (error) => {
-      log.error({ dataDir }, error.message)
+      log?.error({ dataDir }, error.message)
       options.onFatal?.(error)
     },
-    onWarning: (message) => log.warn({ dataDir }, message),
+    onWarning: (message) => log?.warn({ dataDir }, message),
   })
-  log.info({ dataDir }, 'embedded database is open')
+  log?.info({ dataDir }, 'embedded database is open')
   return databaseOn(
     embedded.pool,
     createLocalHints(),

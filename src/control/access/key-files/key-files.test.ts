@@ -120,11 +120,7 @@ describe.skipIf(!hasPostgres())('processes with their own data folders on one se
     const endpoint = 'https://splunk.example.org'
     await post('/integrations', api_key, { kind: 'logs', type: 'splunk', name: 's', endpoint, config: { token: 't' } })
     await service.terminate()
-    const own = await openDatabase({
-      url,
-      dataDir,
-      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-    })
+    const own = await openDatabase({ url, dataDir })
     await sql`delete from key_fingerprints`.execute(own.sql)
     await own.close()
     await rm(join(dataDir, 'secrets.key'))

@@ -87,10 +87,8 @@ export const restoreFiles = async (target: BackupTarget, { files }: Manifest, bl
   })
 }
 
-const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
-
 const verifyRows = async (manifest: Manifest, dataDir: string): Promise<string[]> => {
-  const database = await openDatabase({ url: null, dataDir, log: silent })
+  const database = await openDatabase({ url: null, dataDir })
   try {
     const there = await countRows(database.sql)
     const expected = manifest.database.rows ?? {}

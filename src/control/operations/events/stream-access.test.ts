@@ -1,9 +1,10 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { sql } from 'kysely'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { emptyFolder, freshPostgresUrl, hasPostgres } from '../../../../test/databases.ts'
 import { startWorld } from '../../../../test/world.ts'
 import { openDatabase } from '../../../platform/db/open.ts'
+import { isOutage } from '../../../platform/db/transactions.ts'
 import { createEventTail } from './event-tail.service.ts'
 import { openStream } from './events.fixture.ts'
 import { createStreamAccess } from './stream-access.service.ts'
@@ -34,7 +35,7 @@ it('a revocation checks all streams of a process in a few statements', async () 
   expect(world.database!.load.statements - before).toBeLessThan(streams.length)
 })
 
-/** Forwards connections to the database server, until it is stopped. */
+/** Forwards connections to the database server, until it is stopped, or hangs. */
 const startRelay = async (url: URL) => {
   const sockets = new Set<Socket>()
   let isUp = true
@@ -65,15 +66,20 @@ const startRelay = async (url: URL) => {
     stop()
     server.close()
   })
-  return { url: relayed.href, stop, start: () => void (isUp = true) }
+  const hang = (): void => {
+    for (const socket of sockets) socket.unpipe().pause()
+  }
+  return { url: relayed.href, stop, hang, start: () => void (isUp = true) }
 }
 
-it.skipIf(!hasPostgres())('a check waits for the end of an outage of the database', async () => {
+const FILTER = { orgId: 'acme', federationIds: [], topics: ['group'] }
+
+/** A stream that was checked once, with the database behind a relay. */
+const startChecked = async () => {
   const relay = await startRelay(new URL(await freshPostgresUrl()))
-  const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const database = await openDatabase({ url: relay.url, dataDir: await emptyFolder(), log })
+  const database = await openDatabase({ url: relay.url, dataDir: await emptyFolder() })
   onTestFinished(() => database.close())
-  const tail = createEventTail({ database, log })
+  const tail = createEventTail({ database, log: { error: () => undefined } })
   let checks = 0
   const isStillIn = async () => {
     checks++
@@ -82,15 +88,33 @@ it.skipIf(!hasPostgres())('a check waits for the end of an outage of the databas
   }
   const caller = { keyId: 'k', orgId: 'acme', deviceId: null, grants: [], homeOrgId: null }
   const access = createStreamAccess({ database }, { tail, isStillIn })(caller, ['group'], new AbortController().signal)
-  const filter = { orgId: 'acme', federationIds: [], topics: ['group'] }
-  expect(await access.filter()).toEqual(filter)
-
-  relay.stop()
+  expect(await access.filter()).toEqual(FILTER)
   database.hints.send('keys')
-  checks = 0
+  return { relay, tail, access, checks: () => checks }
+}
+
+it.skipIf(!hasPostgres())('a check waits for the end of an outage of the database', async () => {
+  const { relay, tail, access, checks } = await startChecked()
+  relay.stop()
+  const before = checks()
   const settled = access.filter().catch(String)
-  await Promise.race([settled, expect.poll(() => checks).toBeGreaterThan(1)])
+  await Promise.race([settled, expect.poll(checks).toBeGreaterThan(before + 1)])
   relay.start()
-  expect(await settled).toEqual(filter)
+  expect(await settled).toEqual(FILTER)
+  await tail.close()
+})
+
+it.skipIf(!hasPostgres())('a stream ends as in an outage if the database hangs for 30 s', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { relay, tail, access } = await startChecked()
+  relay.hang()
+  // Until the next check is due.
+  await vi.advanceTimersByTimeAsync(5_001)
+  const ended = access.filter().catch(isOutage)
+  await vi.advanceTimersByTimeAsync(31_000)
+  expect(await ended).toBe(true)
+  vi.useRealTimers()
+  relay.stop()
   await tail.close()
 })

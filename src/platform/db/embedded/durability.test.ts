@@ -9,8 +9,7 @@ import { builtFile } from '../../../../test/e2e/built-program.ts'
 import { openDatabase } from '../open.ts'
 import { openEmbedded } from './open-embedded.ts'
 
-const silent = { info: () => {}, warn: () => {}, error: () => {} }
-const openFolder = (dataDir: string) => openDatabase({ url: null, dataDir, log: silent })
+const openFolder = (dataDir: string) => openDatabase({ url: null, dataDir })
 
 const writer = async () => `
   import { openDatabase } from ${JSON.stringify(await builtFile('platform/db/open.js'))}
@@ -65,7 +64,7 @@ test('if the log cannot be written, the database stops with a reason, and keeps 
   const dataDir = await freshDataDir()
   const fatal: string[] = []
   const onFatal = (error: Error) => fatal.push(error.message)
-  const db = await openDatabase({ url: null, dataDir, log: silent, onFatal })
+  const db = await openDatabase({ url: null, dataDir, onFatal })
   await sql`create table t (content text)`.execute(db.sql)
   await sql`insert into t values ('answered')`.execute(db.sql)
   const log = join(dataDir, 'database', 'pg_wal')

@@ -6,11 +6,9 @@ import { emptyFolder, freshDataDir } from '../../../../test/databases.ts'
 import { openDatabase } from '../open.ts'
 import { createDatabaseFolder, EMBEDDED_MAJOR, packFolder, runInitdb, unpackFolder } from './template.ts'
 
-const silent = { info: () => {}, warn: () => {}, error: () => {} }
-
 /** Describes a folder's database, without what identifies it. */
 const describeDatabase = async (dataDir: string): Promise<unknown> => {
-  const db = await openDatabase({ url: null, dataDir, log: silent })
+  const db = await openDatabase({ url: null, dataDir })
   const { rows } = await sql`
     select datname, pg_encoding_to_char(encoding) as encoding, datcollate, current_setting('server_version_num') as server,
       current_setting('fsync') as fsync, current_setting('wal_sync_method') as sync_method,
@@ -64,7 +62,7 @@ test('a folder of another PostgreSQL version is refused, with both versions and 
   const dataDir = await freshDataDir()
   const folder = join(dataDir, 'database')
   await writeFile(join(folder, 'PG_VERSION'), '17\n')
-  await expect(openDatabase({ url: null, dataDir, log: silent })).rejects.toThrow(
+  await expect(openDatabase({ url: null, dataDir })).rejects.toThrow(
     `The database in ${folder} was written by PostgreSQL 17; this program embeds ${EMBEDDED_MAJOR}. Move it to a ` +
       'PostgreSQL server with the version of the program that wrote it (svc migrate --to postgres://...), then set ' +
       'SERVICE_DATABASE_URL here.',
@@ -75,7 +73,7 @@ test("a damaged folder is refused with PostgreSQL's message", async () => {
   const dataDir = await freshDataDir()
   const folder = join(dataDir, 'database')
   await rm(join(folder, 'global', 'pg_control'))
-  await expect(openDatabase({ url: null, dataDir, log: silent })).rejects.toThrow(
+  await expect(openDatabase({ url: null, dataDir })).rejects.toThrow(
     `The embedded database in ${folder} cannot be opened: `,
   )
 })

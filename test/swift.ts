@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
 import { onTestFinished } from 'vitest'
 import { emptyFolder } from './databases.ts'
-import { freePort } from './postgres-program.ts'
 
 const PROGRAM = fileURLToPath(new URL('./fixtures/swift/serve.py', import.meta.url))
 const PYTHON = '/usr/bin/python3'
@@ -43,7 +42,8 @@ export interface Swift {
 /** Starts a separate server with the bucket `weights`; ends with the test. */
 export const startSwift = async (): Promise<Swift> => {
   const folder = await emptyFolder()
-  const port = await freePort()
+  // Any free one at first, and the same after it was killed.
+  let port = 0
   let child: ChildProcess | null = null
   const kill = async (): Promise<void> => {
     if (child === null || child.exitCode !== null || child.signalCode !== null) return
@@ -57,8 +57,10 @@ export const startSwift = async (): Promise<Swift> => {
     child = started
     let output = ''
     started.stderr.on('data', (bytes) => (output += bytes))
-    await new Promise<void>((resolve, reject) => {
-      createInterface({ input: started.stdout }).on('line', (line) => line === 'ready' && resolve())
+    port = await new Promise<number>((resolve, reject) => {
+      createInterface({ input: started.stdout }).on('line', (line) => {
+        if (line.startsWith('ready ')) resolve(Number(line.slice('ready '.length)))
+      })
       started.once('exit', () => reject(new Error(`Swift does not start:\n${output}`)))
     })
   }

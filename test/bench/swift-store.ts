@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
-import { freePort } from '../postgres-program.ts'
 import type { CleanUps } from './clean-ups.ts'
 
 const SWIFT = fileURLToPath(new URL('../fixtures/swift/serve.py', import.meta.url))
@@ -17,14 +16,13 @@ export interface SwiftStore {
 
 /** Starts a separate store over loopback, as in the tests (Debian's swift packages). */
 export const startSwiftStore = async (cleanUps: CleanUps): Promise<SwiftStore> => {
-  const port = await freePort()
-  const child = spawn('/usr/bin/python3', [SWIFT, cleanUps.folder('swift'), `${port}`], {
+  const child = spawn('/usr/bin/python3', [SWIFT, cleanUps.folder('swift'), '0'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   cleanUps.add(() => void child.kill('SIGKILL'))
   const lines = createInterface({ input: child.stdout })
-  await new Promise<void>((done, failed) => {
-    lines.on('line', (line) => line === 'ready' && done())
+  const port = await new Promise<number>((done, failed) => {
+    lines.on('line', (line) => line.startsWith('ready ') && done(Number(line.slice('ready '.length))))
     child.once('exit', () => failed(new Error('Swift does not start: is it installed?')))
   })
   const endpoint = `http://127.0.0.1:${port}`

@@ -12,6 +12,13 @@ const named = (targets: readonly string[]): string => {
   return `: ${targets.slice(0, TARGETS_SHOWN).join(', ')}${more > 0 ? `, and ${more} more` : ''}`
 }
 
+/** `45 min`, `9 h`, `2 h 30 min`. */
+const timeOf = (minutes: number): string => {
+  if (minutes < 120) return `${minutes} min`
+  const whole = Math.round(minutes)
+  return `${Math.floor(whole / 60)} h${whole % 60 === 0 ? '' : ` ${whole % 60} min`}`
+}
+
 /** Shows which devices would get the version, and when; changes nothing. @throws Failure if there are none */
 export const dryRun = async (
   connection: Connection,
@@ -49,7 +56,7 @@ export const dryRun = async (
       out.line('')
       out.table(
         ['AFTER', 'REACHES', 'DEVICES'],
-        seen.steps.map((step) => [`${step.after_minutes} min`, `${step.percentage}%`, `about ${step.devices}`]),
+        seen.steps.map((step) => [timeOf(step.after_minutes), `${step.percentage}%`, `about ${step.devices}`]),
       )
     } else if (requested.rollout < 100) {
       out.line(`${requested.rollout}% of them: ${firstDevices}. The deployment's id decides which.`)

@@ -147,12 +147,12 @@ it('a dry run counts each device once; a rollout also counts inactive devices', 
 
 it('a dry run shows targets, steps, and warnings, and changes nothing', async () => {
   const { svc, get } = await joinFleet(4)
-  const rollout = await svc('deploy', 'm', '-r', '50', '--step', '25', '--dry-run')
+  const rollout = await svc('deploy', 'm', '-r', '25', '--step', '25', '--interval', '75', '--dry-run')
   expect(rollout).toEqual({
     exitCode: 0,
     stdout:
       'Model:    m\nVersion:  2.0.0\nHow:      rollout over the whole fleet\nTargets:  4: d0, d1, d2, d3\n\n' +
-      'AFTER    REACHES  DEVICES\n0 min    50%      about 2\n60 min   75%      about 3\n120 min  100%     about 4\n',
+      'AFTER       REACHES  DEVICES\n0 min       25%      about 1\n75 min      50%      about 2\n2 h 30 min  75%      about 3\n3 h 45 min  100%     about 4\n',
     stderr: 'Nothing was changed.\n',
   })
   expect(await svc('deploy', 'm', '--devices', 'd0,d1,ghost', '-r', '50', '--dry-run', '-v', '9.0.0')).toEqual({

@@ -9,8 +9,11 @@ import { build } from 'vite'
 const FIRST_PAGE_LIMIT = 250_000
 const COMPRESSIBLE = /\.(html|js|css|svg)$/
 
+/** The code of every page and of Home. */
 const FIRST =
-  /node_modules\/(preact|@tanstack\/(query-core|react-query)|wouter|openapi-fetch|regexparam)\/|src\/web\/(api|live|text|url|pages\/home|parts\/(badge|layout|meter|now|timeline|dialog|form))\/?|src\/web\/shell\/(shell|boundary|keyboard|use-keyboard|next-page|page-entry)/
+  /node_modules\/(preact|@tanstack\/(query-core|react-query)|wouter|openapi-fetch|regexparam)\/|src\/(domain|client)\/|src\/web\/(api|live|text|url|pages\/home)\/|src\/web\/parts\/(?!curve|detail|list|models|qr|range|tab)|src\/web\/shell\/(shell|keyboard|next-page|page-entry|sign-in-address)/
+const TABLES = /node_modules\/@tanstack\/(react-virtual|virtual-core)\/|src\/web\/parts\/(detail|list|models|tab)/
+const CURVES = /node_modules\/uplot\/|src\/web\/parts\/(curve|range)/
 
 /** Shared with the development server (scripts/dev.mjs). */
 export const viteSettings = {
@@ -32,13 +35,21 @@ export const viteSettings = {
     target: 'es2023',
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // All styles are fewer bytes than the requests for those of each area.
+    cssCodeSplit: false,
     rolldownOptions: {
       // 'use client' matters only for server rendering, which is not used.
       onLog: (level, log, handle) => log.code !== 'MODULE_LEVEL_DIRECTIVE' && handle(level, log),
       checks: { pluginTimings: false },
       output: {
-        // Code for every page and for Home is one file, because each request costs a slow phone more than the bytes.
-        codeSplitting: { groups: [{ name: 'first', test: FIRST }] },
+        // Few files, because each request costs a slow phone more than the bytes. An area has one, besides those shared.
+        codeSplitting: {
+          groups: [
+            { name: 'first', test: FIRST, priority: 3 },
+            { name: 'tables', test: TABLES, priority: 2 },
+            { name: 'curves', test: CURVES, priority: 1 },
+          ],
+        },
       },
     },
   },

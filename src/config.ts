@@ -1,4 +1,3 @@
-import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import {
   backupUrlOf,
@@ -18,6 +17,7 @@ import type { EnrollmentMode } from './domain/access.ts'
 import { decimalNumber } from './domain/decimal-number.ts'
 import { isLoopback } from './domain/loopback.ts'
 import type { StorageLocation } from './domain/storage-location.ts'
+import { serviceFolder } from './platform/files/user-folder.ts'
 
 export { ConfigError }
 
@@ -137,7 +137,7 @@ export const readConfig = (environment: Environment): Config => {
     return word
   }
 
-  const home = resolve(text('SERVICE_HOME') ?? join(homedir(), '.svc'))
+  const home = serviceFolder(text('SERVICE_HOME'))
   const host = text('SERVICE_HOST') ?? '127.0.0.1'
   const storage = storageOf(text('SERVICE_STORAGE_URL'))
   const downloads = oneOf('SERVICE_DOWNLOADS', DOWNLOADS, 'proxy')

@@ -1,7 +1,7 @@
 import { ConfigError, readConfig } from './config.ts'
 import { createControlPlane } from './control/app.ts'
-import { openFilesAdvice } from './control/open-files.ts'
 import { runProgram } from './control/programs/program.ts'
+import { limitAdvice } from './control/resource-limits.ts'
 import { asDatabaseAway } from './domain/outages.ts'
 import { asDenied } from './platform/db/embedded/open-embedded.ts'
 import { StartError } from './platform/db/start-error.ts'
@@ -74,12 +74,15 @@ const main = async (): Promise<void> => {
 }
 
 main().catch((error: unknown) => {
-  const advice = openFilesAdvice(error)
+  const advice = limitAdvice(error)
   if (advice !== null) stop(advice)
   const mistakes = [ConfigError, StartError, CertificateError, ProxyError]
   if (error instanceof Error && mistakes.some((kind) => error instanceof kind)) stop(error.message)
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     stop(`The address is already in use: ${error.message}. Stop the other program, or set SERVICE_PORT.`)
+  }
+  if (error instanceof Error && 'code' in error && error.code === 'EACCES' && 'port' in error) {
+    stop(`This user may not listen on port ${error.port} (${error.message}). Set SERVICE_PORT to 1024 or more.`)
   }
   if (error instanceof Error && 'syscall' in error && ['listen', 'getaddrinfo', 'bind'].includes(`${error.syscall}`)) {
     stop(

@@ -1,6 +1,5 @@
 import { access, constants, readFile, rm, writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isObject } from '../domain/is-object.ts'
 import { jsonOrNull } from '../domain/parse-json.ts'
@@ -8,6 +7,7 @@ import { addPathToError, writeDurably } from '../platform/files/durable-file.ts'
 import { type FileLock, lockFile } from '../platform/files/file-lock.ts'
 import { makeFolder } from '../platform/files/make-folder.ts'
 import { nullIfMissing } from '../platform/files/missing-file.ts'
+import { serviceFolder } from '../platform/files/user-folder.ts'
 import { Failure } from './failure.ts'
 import type { Io } from './io.ts'
 import { DEFAULT_API_BASE, isSameOrigin, parseApiBase } from './service-address.ts'
@@ -115,7 +115,7 @@ const readObject = async (path: string, advice: string): Promise<Readonly<Record
 const toObject = ({ apiKey, orgId, apiBase }: Credentials) => ({ api_key: apiKey, org_id: orgId, api_base: apiBase })
 
 export const openHome = ({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Home => {
-  const folder = resolve(cwd, env.SERVICE_HOME || join(homedir(), '.svc'))
+  const folder = serviceFolder(env.SERVICE_HOME, cwd)
   const credentialsPath = join(folder, 'credentials.json')
   const configPath = join(folder, 'config.json')
 

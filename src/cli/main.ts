@@ -32,6 +32,16 @@ process.stdout.on('error', async (error: NodeJS.ErrnoException) => {
   process.exit(1)
 })
 
+const currentFolder = (): string => {
+  try {
+    return process.cwd()
+  } catch {
+    console.error('svc: The current folder was deleted. Change to another folder, and run this again.')
+    return process.exit(1)
+  }
+}
+const cwd = currentFolder()
+
 await sendThroughProxy(process.env).catch((error: Error) => {
   console.error(`svc: ${error.message}`)
   process.exit(1)
@@ -42,7 +52,7 @@ process.exitCode = await run(argv, {
   stderr: process.stderr,
   stdin: process.stdin,
   env: process.env,
-  cwd: process.cwd(),
+  cwd,
   pager: pagerOf(process.env),
   signal: stop.signal,
 })

@@ -6392,7 +6392,7 @@ export interface components {
             name: string;
             /** @description Free text */
             description?: string;
-            /** @description Default: static */
+            /** @description A label of your own, without effect; default: static */
             group_type?: string;
             /** @description Labels to search by */
             tags?: string[];

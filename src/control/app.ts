@@ -9,6 +9,7 @@ import { buildServer } from '../platform/http/server.ts'
 import { VERSION } from '../version.ts'
 import { auditRequests } from './access/audit/audit-requests.ts'
 import { access } from './access/module.ts'
+import { requireNativeCode } from './access/sign-in/passwords.service.ts'
 import { analytics } from './analytics/module.ts'
 import { catalog } from './catalog/module.ts'
 import { type Context, type Dependencies, openContext, type Settings } from './context.ts'
@@ -136,6 +137,7 @@ const buildApp = async (context: Context, parts: Parts, phaseOf: () => Phase): P
 
 /** Builds the control plane: opens the context, creates the modules on it, and starts their tasks. */
 export const createControlPlane = async (config: Config, dependencies: Dependencies = {}): Promise<Service> => {
+  await requireNativeCode()
   const context = await openContext(config, dependencies)
   const { changes, log } = context
   const parts = createParts(context)

@@ -88,7 +88,9 @@ const showLive = (text: string): void => {
 }
 
 const run = async ({ devices, rounds, keep }: Options): Promise<void> => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'tributary-demo-'))
+  const dataDir = await mkdtemp(join(tmpdir(), 'tributary-demo-')).catch((error: Error) => {
+    throw new Error(`${tmpdir()} cannot be used: ${error.message}. Set TMPDIR to a folder that this user may write to.`)
+  })
   const service = await startService(dataDir)
   console.log(`The service runs at ${service.baseUrl}; its data is in ${dataDir}`)
   console.log(`The dashboard: ${service.baseUrl}`)

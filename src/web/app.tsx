@@ -5,7 +5,7 @@ import { queries } from './api/client.ts'
 import { isOpen, type Session, useSession } from './api/session.ts'
 import { sessionLock } from './api/session-lock.ts'
 import { Live } from './live/live.tsx'
-import { AREAS } from './pages/areas.ts'
+import { AREAS, expectArea } from './pages/areas.ts'
 import { PAGES } from './pages/pages.ts'
 import { DialogHost } from './parts/dialog.tsx'
 import { Loaded, Problem } from './parts/layout.tsx'
@@ -78,7 +78,7 @@ const SignedIn = ({ session }: { readonly session: Session }) => {
   if (next !== null) return null
   return (
     <Live>
-      <Shell session={session} pages={PAGES}>
+      <Shell session={session} pages={PAGES} expect={expectArea}>
         <Pages />
       </Shell>
       <DialogHost />

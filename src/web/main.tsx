@@ -4,7 +4,7 @@ import './tokens.css'
 import './base.css'
 import { preloadSession } from './api/session.ts'
 import { App } from './app.tsx'
-import { loadOthers, preloadArea } from './pages/areas.ts'
+import { preloadArea } from './pages/areas.ts'
 import { keepScrollPlaces } from './url/scroll-place.ts'
 
 // Fetches the data for the first view in parallel. Failed requests are repeated by the components that need them.
@@ -17,5 +17,3 @@ createRoot(document.getElementById('root')!).render(
     <App />
   </StrictMode>,
 )
-
-await loadOthers()

@@ -69,7 +69,9 @@ describe.skipIf(!hasBrowser())('integrations in the dashboard', () => {
     receiver.state.status = 204
     await page.getByRole('button', { name: 'Replay dead letters' }).click()
     await page.getByText(/events? delivered, 0 left\.$/).waitFor()
-    await page.getByRole('button', { name: 'Pause' }).click()
+    // The second click of a double click does not resume it.
+    await page.getByRole('button', { name: 'Pause' }).dblclick({ delay: 100 })
+    await page.getByText('Paused: events are kept for 24 hours.').waitFor()
     await page.getByRole('button', { name: 'Resume' }).waitFor()
     await page.getByRole('button', { name: 'Delete' }).click()
     await dialog.getByRole('button', { name: 'Delete' }).click()

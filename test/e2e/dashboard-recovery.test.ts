@@ -241,5 +241,24 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
     await alert.getByRole('button', { name: 'Try again' }).first().click()
     await expect.poll(() => alert.count()).toBe(0)
     await page.getByText('Model m').waitFor()
+
+    // The code of an area is loaded when it is visited, or its link pointed at.
+    const files: string[] = []
+    page.on('request', (each) => each.url().includes('/assets/') && files.push(each.url()))
+    await page.goto(world.baseUrl)
+    await page.getByText('Model m').waitFor()
+    expect(files.length).toBeLessThanOrEqual(4)
+    await page.route('**/assets/*', fail)
+    await page.getByRole('link', { name: 'Experiments', exact: true }).click()
+    await alert.getByText('This page could not be loaded').waitFor()
+    await page.unroute('**/assets/*')
+    await alert.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('heading', { name: 'Experiments', level: 1 }).waitFor()
+
+    await page.getByRole('button', { name: 'Keyboard' }).dblclick()
+    await dialog.getByRole('heading', { name: 'Keyboard' }).waitFor()
+    await page.getByText('Go to Experiments').dblclick()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
   })
 })

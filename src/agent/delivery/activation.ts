@@ -60,11 +60,18 @@ const restorePrevious = async (state: ModelState, failed: KeptVersion, context: 
   })
 }
 
-/** Returns the state in which `next` runs, and the running version is the previous one. */
-export const switched = (state: ModelState, next: KeptVersion | null): ModelState => ({
+/**
+ * Returns the state in which `next` runs, and the running version is the previous one. If the device returns to the previous version,
+ * the running one was rolled back: nothing returns to it.
+ */
+const switched = (state: ModelState, next: KeptVersion | null): ModelState => ({
   ...state,
   current: next,
-  previous: isSameVersion(state.current, next) ? state.previous : state.current,
+  previous: isSameVersion(state.current, next)
+    ? state.previous
+    : isSameVersion(state.previous, next)
+      ? null
+      : state.current,
   trying: null,
   refused: null,
 })
@@ -145,7 +152,9 @@ export const withdraw = async (
       log(`The --on-model command failed during the rollback: ${errorMessage(error)}`)
     })
   }
-  const done = switched(state, next === null ? null : { ...next, planId: null, hooked: hook !== null })
+  const active = next === null ? null : { ...next, planId: null, hooked: hook !== null }
+  // Nothing returns to the withdrawn version, so its file can be deleted.
+  const done = { ...switched(state, active), previous: null }
   await save(done)
   return done
 }

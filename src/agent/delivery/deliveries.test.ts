@@ -51,10 +51,10 @@ test('a rollback runs the previous version at once without a download, and older
     'third',
   )
   const unit = await startUnit(world, device)
-  await rollOut('1.0.0')
+  const first = await rollOut('1.0.0')
   await unit.pull()
   await unit.line('version 1.0.0 is active.')
-  await rollOut('2.0.0')
+  const second = await rollOut('2.0.0')
   await unit.pull()
   await unit.line('version 2.0.0 is active.')
   const bad = await rollOut('3.0.0')
@@ -70,13 +70,21 @@ test('a rollback runs the previous version at once without a download, and older
   )
   expect(await unit.running(model)).toBe('second')
   expect(unit.downloads).toEqual(['1.0.0', '2.0.0', '3.0.0'])
-  expect((await unit.pointer(model))?.previous?.version).toBe('3.0.0')
+  expect((await unit.pointer(model))?.previous).toBe(null)
   await expect
     .poll(() => unit.reports.slice(-2).map(({ state, version }) => [state, version]))
     .toEqual([
       ['active', '3.0.0'],
       ['active', '2.0.0'],
     ])
+
+  // Nothing returns to the bad version, even if the others are rolled back, too.
+  await rollBack(first)
+  await rollBack(second)
+  await unit.pull()
+  await unit.line('withdrawn; there is no previous version.')
+  expect(await unit.running(model)).toBe(null)
+  await expect.poll(files).toBe(1)
 })
 
 test('a version that no plan assigns anymore is replaced by the previous one, or by nothing', async () => {

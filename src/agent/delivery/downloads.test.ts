@@ -44,11 +44,11 @@ test('bytes that keep arriving corrupted are reported; none of them is kept, and
 
 test('a download continues where it stopped, across broken connections and restarts', async () => {
   const bytes = new Uint8Array(700_000).map((_, n) => (n * n) % 251)
-  const { world, device, model, rollOut } = await startFleet(await openOrganization(), bytes)
+  const { world, device, model, rollOut, rollBack } = await startFleet(await openOrganization(), bytes)
   const proxy = await startProxy(world.baseUrl)
   let left = 2
   proxy.onBody = (chunk, at) => (at > 0 && left-- > 0 ? null : chunk)
-  await rollOut('1.0.0')
+  const plan = await rollOut('1.0.0')
   const unit = await startUnit(world, device, { baseUrl: proxy.baseUrl })
   await unit.pull()
   await unit.line('version 1.0.0 is active.')
@@ -68,6 +68,19 @@ test('a download continues where it stopped, across broken connections and resta
   await again.line('downloading version 1.0.0, 700 kB, resuming at 300 kB.')
   await again.line('version 1.0.0 is active.')
   expect(proxy.downloads().at(-1)?.from).toBe(300_000)
+  await again.stop()
+
+  // It does not stay if the plan is gone by then.
+  proxy.onBody = (chunk, at) => (at > 0 ? new Promise(() => {}) : chunk)
+  const first = await startUnit(world, device, { baseUrl: proxy.baseUrl })
+  const files = () => readdir(join(first.folder, model)).catch(() => [])
+  await first.pull()
+  await expect.poll(files).toContain(`${name!.split('.')[0]}.part`)
+  await first.stop()
+  await rollBack(plan)
+  const second = await startUnit(world, device, { folder: first.folder })
+  await second.pull()
+  await expect.poll(files).toEqual(['current.json'])
 })
 
 test.runIf(process.platform === 'linux')('a full disk is reported as a failure with that reason', async () => {

@@ -67,6 +67,18 @@ const withoutPrevious = (state: ModelState, requested: Assignment, missing: numb
   return isNeeded || (previous?.file?.sizeBytes ?? 0) < missing ? null : { ...state, previous: null }
 }
 
+/** The digests of the files that a device needs in this state. */
+const neededFiles = ({ current, previous, trying }: ModelState, requested: Assignment | null): ReadonlySet<string> => {
+  const files = [current?.file, previous?.file, trying?.version?.file, requested?.file]
+  return new Set(files.flatMap((file) => (file ? [file.sha256] : [])))
+}
+
+const keepsRunning = ({ current }: ModelState): string =>
+  current === null ? 'No version is running.' : `Version ${current.version} keeps running.`
+
+const nameOf = ({ planId, version }: Assignment, what: DeliveryReport['state']): string =>
+  `${planId} ${version} ${what}`
+
 export const createModelSteps = (context: StepsContext): ModelSteps => {
   const { folder, hook, measure, outbox } = context
   let state: ModelState = emptyState(null, null)
@@ -80,8 +92,6 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
   }
   const partsOf = (signal: AbortSignal): ActivationContext => ({ folder, hook, measure, signal, save, log })
 
-  const nameOf = ({ planId, version }: Assignment, what: DeliveryReport['state']): string =>
-    `${planId} ${version} ${what}`
   const report = async (requested: Assignment, response: Omit<DeliveryReport, 'version'>): Promise<void> => {
     reported = nameOf(requested, response.state)
     await outbox.add(requested.planId, { ...response, version: requested.version })
@@ -90,10 +100,8 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
     report(requested, { state: 'active', ...(state.current?.metrics && { metrics: state.current.metrics }) })
 
   /** A file that cannot be deleted now (on Windows, while it is being read) is deleted the next time. */
-  const deleteUnused = (requested: Assignment | null): Promise<void> => {
-    const kept = [state.current?.file, state.previous?.file, state.trying?.version?.file, requested?.file]
-    return folder.deleteUnused(new Set(kept.flatMap((file) => (file ? [file.sha256] : [])))).catch(() => undefined)
-  }
+  const deleteUnused = (requested: Assignment | null): Promise<void> =>
+    folder.deleteUnused(neededFiles(state, requested)).catch(() => undefined)
 
   /** Adopts an assignment of the version that is already running, perhaps for another plan. */
   const adopt = async (requested: Assignment): Promise<void> => {
@@ -129,9 +137,8 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
       turns: context.downloads,
       signal,
       onStart: (received) => {
-        log(
-          `downloading version ${version}, ${sizeWords(size)}${received > 0 ? `, resuming at ${sizeWords(received)}` : ''}.`,
-        )
+        const resuming = received > 0 ? `, resuming at ${sizeWords(received)}` : ''
+        log(`downloading version ${version}, ${sizeWords(size)}${resuming}.`)
         void report(requested, { state: 'downloading' })
       },
       onVerify: () => void report(requested, { state: 'verifying' }),
@@ -164,6 +171,9 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
         // From now on it is the previous version, and stays when the new plan is withdrawn.
         await save({ ...state, current: { ...current, planId: null } })
       }
+      // Otherwise the next run of the agent would not find an interrupted download whose plan is then gone.
+      if ((await folder.load()) === null) await save(state).catch(() => undefined)
+      await deleteUnused(requested)
       const next = await fetch(requested, stop)
       if (requested.activate) {
         await activate(state, next, requested, partsOf(stop))
@@ -204,9 +214,9 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
     },
 
     reportFailure: async (requested, reason) => {
-      const stays =
-        state.current === null ? 'No version is running.' : `Version ${state.current.version} keeps running.`
-      log(`version ${requested.version} failed: ${/[.!?]$/.test(reason) ? reason : `${reason}.`} ${stays}`)
+      log(
+        `version ${requested.version} failed: ${/[.!?]$/.test(reason) ? reason : `${reason}.`} ${keepsRunning(state)}`,
+      )
       await report(requested, { state: 'failed', reason })
     },
   }

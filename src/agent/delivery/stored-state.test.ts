@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { boundOrganizations } from '../../../test/organizations.ts'
@@ -95,6 +95,33 @@ test('a withdrawn version is replaced by nothing if the file of the previous one
   await unit.line('Model m: withdrawn; the file of version 1.0.0 is gone.')
   expect((await notesIn(notes)).at(-1)).toBe('m - - second')
   expect(await unit.pointer(model)).toMatchObject({ current: null, path: null })
+})
+
+test('a device keeps only the versions that it may still need', async () => {
+  const versions = ['first', 'second', 'third', 'fourth', 'fifth']
+  const { world, device, model, rollOut, rollBack } = await startFleet(await openOrganization(), ...versions)
+  const hook = notingHook(await emptyFolder(), '2.0.0 3.0.0 4.0.0')
+  const unit = await startUnit(world, device, { hook })
+  const kept = async (folder = unit.folder): Promise<string[]> => {
+    const names = (await readdir(join(folder, model))).filter((name) => name !== 'current.json')
+    return Promise.all(names.map((name) => readFile(join(folder, model, name), 'utf8')))
+  }
+  const plans: string[] = []
+  for (const version of ['1.0.0', '2.0.0', '3.0.0', '4.0.0']) {
+    plans.push(await rollOut(version))
+    await unit.pull()
+    await unit.line(version === '1.0.0' ? 'version 1.0.0 is active' : `version ${version} failed`)
+  }
+  // Each refused version was kept, because another hook may accept it, until the next one was assigned.
+  expect((await kept()).sort()).toEqual(['first', 'fourth'])
+  plans.push(await rollOut('5.0.0'))
+  await unit.pull()
+  await unit.line('version 5.0.0 is active')
+  await expect.poll(kept).toEqual(expect.arrayContaining(['first', 'fifth']))
+  for (const plan of plans) await rollBack(plan)
+  await unit.pull()
+  await unit.line('rolled back to version 1.0.0.')
+  await expect.poll(kept).toEqual(['first'])
 })
 
 test('a pointer that contains something else is replaced', async () => {

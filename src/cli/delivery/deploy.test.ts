@@ -194,7 +194,7 @@ it('invalid arguments are wrong usage, and the error names the option', async ()
     [['m', '--step', '0'], '--step'],
     [['m', '--interval', '0'], '--interval'],
     [['m', '--devices', 'd0', '--interval', '5'], '--interval applies to rollouts only'],
-    [['m', '-s', 'immediate', '--step', '5'], '--step applies to rollouts only'],
+    [['m', '-s', 'immediate', '--step', '5'], 'For a rollout to a group, use: svc rollouts create'],
     [['m', '--phone', '--devices', 'd0'], '--phone'],
     [['m', '--phone', '--rollout', '10'], '--phone'],
   ]

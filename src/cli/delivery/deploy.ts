@@ -48,8 +48,8 @@ export const deploymentMethodOf = async (
   ] as const) {
     if (value === undefined) continue
     throw wrongUsage(
-      `${option} applies to rollouts only: a canary over the whole fleet.`,
-      'Leave it out, or leave out --devices, --group, --target, and --strategy.',
+      `${option} applies to rollouts only, and this is a deployment.`,
+      'Leave it out. For a rollout to a group, use: svc rollouts create',
     )
   }
   return { kind: 'deployment', model }

@@ -29,14 +29,16 @@ const showModel = (out: Output, { name, model }: ModelStatus): void => {
   const newest = [...model.versions].sort((one, other) => other.version - one.version).slice(0, VERSIONS_SHOWN)
   if (newest.length === 0) return
   out.line('')
+  const hasAliases = newest.some(({ aliases }) => (aliases ?? []).length > 0)
   out.table(
-    ['VERSION', 'FORMAT', 'SIZE', 'UPLOADED', 'SHA256'],
-    newest.map(({ version_label, format, model_size_bytes, uploaded_at, model_hash }) => [
+    ['VERSION', 'FORMAT', 'SIZE', 'UPLOADED', 'SHA256', ...(hasAliases ? ['ALIASES'] : [])],
+    newest.map(({ version_label, format, model_size_bytes, uploaded_at, model_hash, aliases }) => [
       version_label,
       format,
       sizeWords(model_size_bytes),
       timeWords(uploaded_at),
       model_hash.replace('sha256:', '').slice(0, 12),
+      ...(hasAliases ? [(aliases ?? []).join(', ') || null] : []),
     ]),
   )
 }

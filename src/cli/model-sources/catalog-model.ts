@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto'
-import { join } from 'node:path'
 import { shellWord } from '../../domain/shell-word.ts'
 import { readyModels } from '../../inference/models/model-folder.ts'
 import { normalVariant } from '../../inference/models/variant.ts'
+import { downloadFolder } from '../download-folder.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { modelNamed, nullIfNotFound, referenced, requireVersion } from './catalog.ts'
@@ -43,7 +42,7 @@ export const ensureFromCatalog = async (name: string, session: Session): Promise
   const source = `${connection.baseUrl}/api/v1/models/${model.id}/versions/${version.version}/download`
   const there = (await readyModels(session.home.folder)).find((known) => known.source === source)
   if (there !== undefined) return there.name
-  const folder = join(session.home.folder, 'downloads', createHash('sha256').update(source).digest('hex').slice(0, 16))
+  const folder = await downloadFolder(session.home.folder, source)
   const title = `${model.name ?? model.id}@${version.version_label}`
   const accept = (fileName: string): void => requireGguf(fileName, title)
   const { path } = await pull(

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { InferenceError } from '../../inference/errors.ts'
@@ -11,6 +10,7 @@ import {
   findModelParts,
 } from '../../inference/sources/fetch-model.ts'
 import { parseModelSource } from '../../inference/sources/model-source.ts'
+import { downloadFolder } from '../download-folder.ts'
 import { Failure } from '../failure.ts'
 import { showProgress } from '../progress.ts'
 import type { Session } from '../session.ts'
@@ -88,8 +88,7 @@ export const addDownload = async (
 /** Downloads `hf:org/model` or `ollama:name` and adds it. Interrupted downloads are kept and resumed. @throws TransferError, Failure */
 export const fetchToAdd = async (name: string, text: string, session: Session): Promise<AddedModel> => {
   parseNameToAdd(name)
-  const mark = createHash('sha256').update(text).digest('hex').slice(0, 16)
-  const folder = join(session.home.folder, 'downloads', mark)
+  const folder = await downloadFolder(session.home.folder, text)
   const paths = await downloadParts(text, folder, session, (places) => requireComplete(text, places))
   const path = paths.length === 1 ? paths[0]! : folder
   return addDownload({ name, path, source: text, title: text, folder }, session)

@@ -5,12 +5,8 @@ import { wrongUsage } from '../failure.ts'
 import { isSameFile, requireWritableFolder } from '../result-files.ts'
 
 /** Creates a temporary folder on the output's disk, so that the result can be renamed into place. @throws Failure */
-export const folderNear = async (output: string): Promise<string> => {
-  const folder = await requireWritableFolder(dirname(output))
-  return makeTemporaryFolder('.svc-quantize', folder).catch((error) =>
-    Promise.reject(Object.assign(error, { path: folder })),
-  )
-}
+export const folderNear = async (output: string): Promise<string> =>
+  makeTemporaryFolder('.svc-quantize', await requireWritableFolder(dirname(output)))
 
 /** @throws Failure if the result would replace its source or a folder */
 export const requireFree = async (output: string, source: string): Promise<void> => {

@@ -37,6 +37,7 @@ it('promotes a version, and then accepts the alias wherever a version is expecte
     0,
     expect.stringContaining('The whole fleet gets version 1.4.0'),
   ])
+  expect((await svc('status net')).stdout).toMatch(/SHA256 +ALIASES\n1\.4\.0 .* production\n1\.3\.0 .* -\n/)
   const listed = await svc('models aliases net')
   expect(listed.stdout).toMatch(/^ALIAS +VERSION +BY +AT\nproduction +1\.4\.0 +operator +2026-01-01 00:00\n$/)
   const history = await svc('models aliases net --history')

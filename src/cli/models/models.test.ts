@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { putDouble } from '../../../test/fixtures/engines/put-double.ts'
@@ -93,11 +93,27 @@ it('add downloads an ONNX model with several files, and a GGUF file, from Huggin
   expect(copied.filter((name) => /README|fp16/.test(name))).toEqual([])
   expect(await readdir(join(home, 'downloads'))).toEqual([])
 
+  // Downloads that were interrupted; only the second one has grown within the last week.
+  const interrupted = ['a', 'b'].map((digit) => join(home, 'downloads', digit.repeat(16), 'onnx'))
+  for (const folder of interrupted) {
+    await mkdir(folder, { recursive: true })
+    await writeFile(join(folder, '.model.onnx.part'), 'x')
+  }
+  const eightDaysAgo = Date.now() / 1000 - 8 * 24 * 60 * 60
+  const [abandoned] = interrupted
+  for (const path of [
+    join(abandoned!, '.model.onnx.part'),
+    ...interrupted,
+    ...interrupted.map((path) => dirname(path)),
+  ])
+    await utimes(path, eightDaysAgo, eightDaysAgo)
+
   const gguf = await startHub({ 'tiny-Q8_0.gguf': { bytes: Buffer.from('GGUF and more'), large: true } })
   expect(await add('tiny', 'hf:org/tiny', gguf.endpoint)).toMatchObject({
     exitCode: 0,
     stdout: expect.stringMatching(/^Added tiny:q8_0 \(gguf/),
   })
+  expect(await readdir(join(home, 'downloads'))).toEqual(['b'.repeat(16)])
   expect(await add('other', 'hf:org/nothing', gguf.endpoint)).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining('has no model org/nothing'),

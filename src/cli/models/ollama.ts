@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { hasCredentials } from '../../domain/address-credentials.ts'
 import { anySignal } from '../../domain/any-signal.ts'
+import { ollamaFolder } from '../../inference/sources/local-ollama.ts'
 import type { Io } from '../io.ts'
 
 /** A model in Ollama. */
@@ -29,8 +29,8 @@ export const ollamaAddress = ({ OLLAMA_HOST }: Io['env']): string => {
 }
 
 /** Returns the folder with Ollama's model files; null if it is not found on this machine. */
-export const ollamaBlobs = async ({ OLLAMA_MODELS }: Io['env']): Promise<string | null> => {
-  const folder = join(OLLAMA_MODELS || join(homedir(), '.ollama', 'models'), 'blobs')
+export const ollamaBlobs = async (env: Io['env']): Promise<string | null> => {
+  const folder = join(ollamaFolder(env), 'blobs')
   return (await stat(folder).catch(() => null))?.isDirectory() ? folder : null
 }
 

@@ -4,7 +4,7 @@ import { splitReference } from '../../domain/model-reference.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Field } from '../output.ts'
-import { textWords, timeWords } from '../resources/cells.ts'
+import { fourDigits, textWords, timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
 
 type Version =
@@ -21,6 +21,12 @@ const originOf = (training: NonNullable<Version['training']>): readonly (Field |
     ['Receipt', training.receipt_path],
   ]
 }
+
+/** `loss 0.25, evaluation.accuracy 0.9`, or null: private rounds and uploads have no metrics. */
+const metricsOf = (metrics: Readonly<Record<string, number>>): string | null =>
+  Object.entries(metrics)
+    .map(([name, value]) => `${name} ${fourDigits(value)}`)
+    .join(', ') || null
 
 export const define = (command: Command, session: Session): void => {
   command
@@ -58,6 +64,7 @@ export const define = (command: Command, session: Session): void => {
         ...(training === null
           ? [['From', found.trained_by === null ? 'an upload' : `round ${found.trained_by.round_number}`] as const]
           : originOf(training)),
+        found.trained_by !== null && ['Metrics', metricsOf(found.trained_by.metrics)],
         ['Runs on', states.length === 0 ? 'no device' : states.map(([state, count]) => `${count} ${state}`).join(', ')],
       ])
       if (runs === null || runs.uses.length === 0) return

@@ -30,11 +30,19 @@ const listWords = (values: readonly unknown[]): string =>
     ? '-'
     : values.map((one) => (typeof one === 'object' ? pairWords(one as Row) : String(one))).join(', ')
 
+/** Rounds fractions to six significant digits. */
+const sixDigits = (value: number): number => (Number.isInteger(value) ? value : Number(value.toPrecision(6)))
+
+const roundNumbers = (_: string, value: unknown): unknown => (typeof value === 'number' ? sixDigits(value) : value)
+
 /** Formats a record as `key=value` pairs; nested lists become JSON. */
 const pairWords = (row: Row): string =>
   Object.entries(row)
     .filter(([, value]) => value !== null)
-    .map(([key, value]) => `${key}=${typeof value === 'object' ? JSON.stringify(value) : value}`)
+    .map(
+      ([key, value]) =>
+        `${key}=${typeof value === 'object' ? JSON.stringify(value, roundNumbers) : roundNumbers(key, value)}`,
+    )
     .join(' ') || '-'
 
 const WRITERS: Readonly<Record<Format, (value: never, now: Date) => string>> = {
@@ -93,7 +101,7 @@ const plainWords = (value: unknown): string | null => {
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (Array.isArray(value)) return listWords(value)
   if (isObject(value)) return pairWords(value)
-  return typeof value === 'number' && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value)
+  return String(typeof value === 'number' ? sixDigits(value) : value)
 }
 
 /** Rounds to four significant digits. */

@@ -46,7 +46,10 @@ export const groups: Resource = {
     action('create', 'create a group', 'POST /api/v1/device-groups', {
       org: 'body',
       args: [argument('name', 'unique in the organization', { field: 'name' })],
-      options: [...fields, option('--type <type>', 'kind of group (default: static)', 'group_type')],
+      options: [
+        ...fields,
+        option('--type <type>', 'label of your own, without effect (default: static)', 'group_type'),
+      ],
       done: 'Created group {name} ({id}).',
       hint: 'Add devices with: svc groups add {name} <devices...>',
     }),

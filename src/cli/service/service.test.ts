@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { builtFile } from '../../../test/e2e/built-program.ts'
@@ -34,6 +35,20 @@ const svcProgram = async (
   const [exitCode] = await once(child, 'close')
   return { exitCode, ...texts }
 }
+
+it('says that the current folder was deleted', async () => {
+  const script = 'rmdir "$PWD"; exec "$0" "$@"'
+  const child = spawn('sh', ['-c', script, process.execPath, await builtFile('cli/main.js'), 'doctor'], {
+    cwd: await emptyFolder(),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const [stderr, [exitCode]] = await Promise.all([text(child.stderr), once(child, 'exit')])
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 1,
+    stderr: 'svc: The current folder was deleted. Change to another folder, and run this again.\n',
+  })
+})
 
 it('svc up starts the service, signs svc in, and stops the service cleanly when the terminal closes', async () => {
   const home = await emptyFolder()

@@ -44,9 +44,9 @@ const up = async (options: UpOptions, session: Session): Promise<void> => {
     out.note('Stopping the service once requests in progress are done.')
     askToEnd(child)
   }
-  const ended = new Promise<number | null>((done, fail) => {
+  const ended = new Promise<readonly [code: number | null, signal: string | null]>((done, fail) => {
     child.once('error', fail)
-    child.once('close', done)
+    child.once('close', (code, signal) => done([code, signal]))
   })
   if (io.signal.aborted) stop()
   io.signal.addEventListener('abort', stop, { once: true })
@@ -80,11 +80,11 @@ const up = async (options: UpOptions, session: Session): Promise<void> => {
     reported = reported.then(() => tell(line)).catch((error: Error) => out.note(error.message))
   })
   try {
-    const code = await ended
+    const [code, signal] = await ended
     await reported
     if (io.signal.aborted) return
-    throw new Failure(`The service ended with exit code ${code}.`, {
-      advice: 'See its output above.',
+    throw new Failure(`The service ended ${signal === null ? `with exit code ${code}` : `by ${signal}`}.`, {
+      advice: signal === 'SIGKILL' ? 'The system does this if memory runs out.' : 'See its output above.',
     })
   } finally {
     process.off('exit', kill)

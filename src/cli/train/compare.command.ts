@@ -40,13 +40,9 @@ const best = (values: readonly (number | null | undefined)[], pick: (...of: numb
   return known.length === 0 ? null : pick(...known)
 }
 
-/** Weighted means of the other metrics that the last round's devices reported. */
-const metricsOf = (round: Round | undefined): Readonly<Record<string, Figure>> =>
-  Object.fromEntries(
-    Object.entries(round?.metrics ?? {})
-      .filter(([name]) => name !== 'loss' && name !== 'accuracy')
-      .map(([name, { mean }]) => [`final_${name}`, mean]),
-  )
+/** Weighted means of what devices reported by name, with a prefix. */
+const meansOf = (metrics: Round['metrics'] | undefined, prefix: string): Readonly<Record<string, number>> =>
+  Object.fromEntries(Object.entries(metrics ?? {}).map(([name, { mean }]) => [`${prefix}${name}`, mean]))
 
 /** Returns a job's results by the table's names. */
 const figuresOf = (job: JobDetail, rounds: readonly Round[]): Readonly<Record<string, Figure>> => {
@@ -58,6 +54,8 @@ const figuresOf = (job: JobDetail, rounds: readonly Round[]): Readonly<Record<st
       started_at === null || completed_at === null ? sum : sum + Date.parse(completed_at) - Date.parse(started_at),
     0,
   )
+  const { final_loss: _loss, final_accuracy: _accuracy, ...others } = meansOf(completed.at(-1)?.metrics, 'final_')
+  const evaluated = completed.findLast(({ evaluation }) => evaluation != null)
   return {
     status: job.status,
     rounds: `${job.rounds_completed}/${job.rounds}`,
@@ -68,7 +66,8 @@ const figuresOf = (job: JobDetail, rounds: readonly Round[]): Readonly<Record<st
     seconds: milliseconds / 1000,
     epsilon: job.privacy_spent?.epsilon ?? null,
     result: job.published.at(-1)?.version_label ?? null,
-    ...metricsOf(completed.at(-1)),
+    ...others,
+    ...meansOf(evaluated?.evaluation?.metrics, 'final_held_out_'),
   }
 }
 

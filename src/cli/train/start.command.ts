@@ -207,7 +207,7 @@ export const define = (command: Command, session: Session): void => {
       if (!options.follow) {
         if (options.json) return out.json(await jobById(connection, job.id))
         out.line(`Started job ${job.id}: ${plural(job.rounds, 'round')} of ${job.strategy} on ${model}.`)
-        return out.note(`Watch it with: svc train status ${model} --follow`)
+        return out.note(`Watch it with: svc train status ${job.id} --follow`)
       }
       out.note(`Job ${job.id}: ${plural(job.rounds, 'round')} of ${job.strategy} on ${model}.`)
       await followToResult(session, connection, job.id, options.json === true)

@@ -31,7 +31,7 @@ const opened = async () => {
 }
 
 /** Both devices submit updates to their pending round. */
-const deliver = async (world: World, devices: readonly TestDevice[], fields: Record<string, number> = {}) => {
+const deliver = async (world: World, devices: readonly TestDevice[], fields: Record<string, number | string> = {}) => {
   for (const [index, { key, deviceId }] of devices.entries()) {
     const id = await vi.waitFor(async () => {
       const { body } = await world.request('PUT', `/api/v1/devices/${deviceId}/heartbeat`, { key })
@@ -61,7 +61,7 @@ it('starts a job, shows its rounds, and stops it', async () => {
   expect(started).toMatchObject({
     exitCode: 0,
     stdout: expect.stringMatching(/^Started job [0-9a-f-]{36}: 3 rounds of fedavg on m\.\n$/),
-    stderr: 'Watch it with: svc train status m --follow\n',
+    stderr: `Watch it with: svc train status ${/[0-9a-f-]{36}/.exec(started.stdout)?.[0]} --follow\n`,
   })
   await deliver(world, devices, { local_loss: 0.5, local_accuracy: 0.75 })
   const status = await svc('train', 'status', 'm')
@@ -285,16 +285,22 @@ it('lists jobs, resumes a stopped one, and extends a completed one', async () =>
 it('compares jobs by results and different settings, and exports one for a spreadsheet', async () => {
   const { world, devices, svc } = await opened()
   for (const [name, ...options] of [
-    ['mean', '--strategy', 'fedavg'],
-    ['adam', '--strategy', 'fedadam', '--hyperparameter', 'learning_rate=0.5'],
+    ['mean', '--rounds', '1', '--strategy', 'fedavg'],
+    ['adam', '--rounds', '2', '--strategy', 'fedadam', '--hyperparameter', 'learning_rate=0.5'],
   ] as const) {
-    await svc('train', 'start', 'm', '--rounds', '1', '--name', name, ...options)
+    await svc('train', 'start', 'm', '--name', name, ...options)
     await deliver(world, devices, { local_loss: name === 'mean' ? 0.5 : 0.25, local_accuracy: 0.75 })
   }
+  await deliver(world, devices, {
+    local_loss: 0.25,
+    metrics: '{"f1": 0.5}',
+    evaluation: '{"num_samples": 4, "metrics": {"accuracy": 0.625}}',
+  })
   const compared = await svc('train', 'compare', 'mean', 'adam')
   expect(compared.exitCode).toBe(0)
   expect(compared.stdout).toMatch(/ +mean +adam\n/)
   expect(compared.stdout).toMatch(/best loss +0\.5 +0\.25\n/)
+  expect(compared.stdout).toMatch(/final held out accuracy +- +0\.625\n/)
   expect(compared.stdout).toMatch(/strategy +fedavg +fedadam\n/)
   expect(compared.stdout).not.toContain('min_devices')
   expect(JSON.parse((await svc('train', 'compare', 'mean', 'adam', '--json')).stdout)).toMatchObject({
@@ -324,7 +330,8 @@ it('compares jobs by results and different settings, and exports one for a sprea
   expect((await svc('train', 'export', 'mean', '--format', 'tensorboard')).stderr).toContain('--output and --format')
   const shown = await svc('models', 'show', 'm')
   expect(shown.stdout).toMatch(
-    /From: +round 2 .*\nJob: +adam .*\nStrategy: +fedadam\nDevices: +2 delivered, 0 failed, of 2 selected\n/,
+    /From: +round 3 .*\nJob: +adam .*\nStrategy: +fedadam\nDevices: +2 delivered, 0 failed, of 2 selected\n/,
   )
+  expect(shown.stdout).toMatch(/Metrics: +f1 0\.5, loss 0\.25\n/)
   expect((await svc('models', 'show', 'm@1')).stdout).toMatch(/From: +an upload\nRuns on: +no device\n/)
 })

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { MODEL_NAME } from '../../domain/model.ts'
@@ -10,6 +9,7 @@ import { fetchModelFile, findModelFile } from '../../inference/sources/fetch-mod
 import { findInLocalOllama } from '../../inference/sources/local-ollama.ts'
 import { isModelSource, parseModelSource, plainNameOf } from '../../inference/sources/model-source.ts'
 import { nullIfNoPath } from '../../platform/files/missing-file.ts'
+import { downloadFolder } from '../download-folder.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import { showProgress } from '../progress.ts'
 import type { Session } from '../session.ts'
@@ -68,10 +68,9 @@ const fromSource = async (text: string, { io, home, out }: Session): Promise<Pus
   const found = await findModelFile(source, io.env, io.signal)
   for (const note of found.notes) out.note(note)
   // Each file has its own folder, so that an interrupted download can be resumed.
-  const mark = createHash('sha256').update(`${found.label} ${found.digest.hex}`).digest('hex').slice(0, 16)
+  const folder = await downloadFolder(home.folder, `${found.label} ${found.digest.hex}`)
   const bar = showProgress(io, `Downloading ${found.fileName}`)
   try {
-    const folder = join(home.folder, 'downloads', mark)
     const path = await fetchModelFile(found, folder, { signal: io.signal, progress: bar.update })
     await requireSingleFile(path)
     const { fileName, label } = found

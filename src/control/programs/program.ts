@@ -2,7 +2,7 @@ import { ConfigError, readConfig } from '../../config.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { ownEntry } from '../../domain/own-entry.ts'
 import { StartError } from '../../platform/db/start-error.ts'
-import { openFilesAdvice } from '../open-files.ts'
+import { limitAdvice } from '../resource-limits.ts'
 import type { ProgramOptions } from './program-options.ts'
 
 /** Programs to run while the service is stopped: `main.js backup --target /mnt/backups`. `svc` starts them. */
@@ -53,7 +53,7 @@ export const runProgram = async ([name, ...argv]: readonly string[]): Promise<nu
     })
     return 0
   } catch (error) {
-    const advice = openFilesAdvice(error)
+    const advice = limitAdvice(error)
     if (advice !== null) {
       console.error(advice)
       return 1

@@ -28,9 +28,9 @@ const giveAway = (folder: string): void => {
   }
 }
 
-/** Runs the service's program with this limit of open files. */
-const withOpenFiles = async (limit: number, argv: readonly string[], dataDir: string) => {
-  const script = `ulimit -n ${limit}; exec "$0" --liftoff-only "$@"`
+/** Runs the service's program with a limit, such as `-n 40` for its open files. */
+const withLimit = async (limit: string, argv: readonly string[], dataDir: string) => {
+  const script = `ulimit ${limit}; exec "$0" --liftoff-only "$@"`
   const child = spawn('sh', ['-c', script, process.execPath, await builtFile('main.js'), ...argv], {
     env: { PATH: process.env.PATH, SERVICE_DATA_DIR: dataDir, SERVICE_PORT: '0', SERVICE_LOG_LEVEL: 'error' },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -94,11 +94,30 @@ it.runIf(process.platform === 'linux')('too few open files are one message, with
     [[], missing],
     [['backup', '--target', join(await emptyFolder(), 'backups')], made],
   ] as const) {
-    expect(await withOpenFiles(40, argv, dataDir)).toEqual({
+    expect(await withLimit('-n 40', argv, dataDir)).toEqual({
       code: 1,
       stderr: expect.stringMatching(/^This process may open only 40 files, .*ulimit -n.*\n$/),
     })
   }
+})
+
+it.runIf(process.platform === 'linux').each(['-f', '-v'])('ulimit %s is named if it is too low', async (option) => {
+  const dataDir = join(await emptyFolder(), 'data')
+  expect(await withLimit(`${option} ${option === '-f' ? 100 : 20_000_000}`, [], dataDir)).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(new RegExp(`^This process may .* ulimit ${option} in the shell, .*\\n$`)),
+  })
+})
+
+it('a service without native code for this system says how to install it', async () => {
+  // Stands in for an installation with --omit=optional, or on another system.
+  const started = promisify(execFile)(process.execPath, ['--liftoff-only', await builtFile('main.js')], {
+    env: { SERVICE_DATA_DIR: join(await emptyFolder(), 'data'), NAPI_RS_NATIVE_LIBRARY_PATH: '/absent' },
+  })
+  await expect(started).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^The native code of @node-rs\/argon2, .*npm install --include=optional\. .*\n$/),
+  })
 })
 
 /** A folder with backups that belong to this user; anyone may enter it. */

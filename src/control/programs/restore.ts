@@ -2,6 +2,7 @@ import { readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Config, ConfigError } from '../../config.ts'
 import { badRequest, conflict, ServiceError } from '../../domain/errors.ts'
+import { plural } from '../../domain/plural.ts'
 import { lockFolder } from '../../platform/db/embedded/folder-lock.ts'
 import { tablesOf } from '../../platform/db/moving/move-state.ts'
 import { openDatabase } from '../../platform/db/open.ts'
@@ -9,7 +10,7 @@ import { syncFolder } from '../../platform/files/durable-file.ts'
 import { requireFolder } from '../../platform/files/make-folder.ts'
 import { RESTORING, refuseAsRoot, requireDataFolder } from '../data-folder.ts'
 import { type BackupTarget, openBackupTarget, reasonOf } from '../operations/backups/backup-target.ts'
-import { latestBackup, type Manifest, readManifest } from '../operations/backups/manifest.ts'
+import { latestBackup, type Manifest, neededFiles, readManifest } from '../operations/backups/manifest.ts'
 import { restoreServer } from '../operations/backups/pg-tools.ts'
 import { restoreDatabaseFiles, restoreFiles, restoreKeys } from '../operations/backups/read-backup.ts'
 import { openStorage } from '../storage.ts'
@@ -96,12 +97,13 @@ export const restore = async ({ config, text, result, progress }: ProgramOptions
     await syncFolder(dataDir)
     await rm(join(dataDir, RESTORING))
     await syncFolder(dataDir)
-    const { name, files, unreadable } = manifest
+    const { name, unreadable } = manifest
+    const files = neededFiles(manifest).size
     if (unreadable.length > 0)
       progress(`${unreadable.length} stored files were already damaged when the backup was made, and are not in it.`)
     result(
-      { name, data_dir: dataDir, restored_files: files.length, unreadable_files: unreadable.length },
-      `Restored ${name} to ${dataDir}, ${files.length} stored files. ${advice}`,
+      { name, data_dir: dataDir, restored_files: files, unreadable_files: unreadable.length },
+      `Restored ${name} to ${dataDir}, ${plural(files, 'file')}. ${advice}`,
     )
   } catch (error) {
     if (error instanceof ServiceError || error instanceof ConfigError || !(error instanceof Error)) throw error

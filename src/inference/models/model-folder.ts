@@ -1,8 +1,8 @@
 import type { Dirent } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { exists, nullIfNoPath } from '../../platform/files/missing-file.ts'
+import { userFolder } from '../../platform/files/user-folder.ts'
 import { InferenceError } from '../errors.ts'
 import { bytesUnder } from './copy-model.ts'
 import { readEntry } from './model-entry.ts'
@@ -85,7 +85,7 @@ const howToGet = (home: string): string =>
   `Give the path of a GGUF file or a model folder, or put one in ${modelsFolder(home)}.`
 
 const atPath = async (text: string, cwd: string): Promise<ModelFile | null> => {
-  const given = resolve(cwd, text.replace(/^~(?=$|[/\\])/, homedir()))
+  const given = resolve(cwd, text.replace(/^~(?=$|[/\\])/, userFolder()))
   if (!(await exists(given))) return null
   const found = await formatOf(given)
   const name = basename(found.path)

@@ -1,9 +1,13 @@
 import { readFile, stat } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { userFolder } from '../../platform/files/user-folder.ts'
 import { digestOf } from '../../platform/transfer/file-sink.ts'
 import type { OllamaSource } from './model-source.ts'
 import { MODEL_LAYER, notesOn } from './ollama-registry.ts'
+
+/** Where Ollama keeps models on this machine: OLLAMA_MODELS, otherwise ~/.ollama/models. */
+export const ollamaFolder = ({ OLLAMA_MODELS }: Readonly<Record<string, string | undefined>>): string =>
+  OLLAMA_MODELS || join(userFolder(), '.ollama', 'models')
 
 /**
  * Finds the weights of a model that Ollama has pulled to this machine. Its folder (OLLAMA_MODELS) contains the registry's
@@ -13,7 +17,7 @@ export const findInLocalOllama = async (
   { namespace, name, tag }: OllamaSource,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<{ readonly path: string; readonly notes: readonly string[] } | null> => {
-  const folder = env.OLLAMA_MODELS || join(homedir(), '.ollama', 'models')
+  const folder = ollamaFolder(env)
   const manifest = join(folder, 'manifests', 'registry.ollama.ai', namespace, name, tag)
   try {
     const { layers: listed } = JSON.parse(await readFile(manifest, 'utf8')) as { readonly layers?: unknown }

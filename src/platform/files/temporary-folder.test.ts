@@ -30,3 +30,8 @@ it('deletes what killed processes of this user left behind more than a day ago, 
   expect(made).toMatch(new RegExp(`^\\.svc-quantize-${process.pid}-\\w{6}$`))
   expect((await readdir(parent)).sort()).toEqual([...kept, recent, link, made].sort())
 })
+
+it('an error names the folder that cannot be used', async () => {
+  const parent = join(await emptyFolder(), 'absent')
+  await expect(makeTemporaryFolder('svc-audio', parent)).rejects.toMatchObject({ code: 'ENOENT', path: parent })
+})

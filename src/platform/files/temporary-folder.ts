@@ -38,5 +38,8 @@ export const makeTemporaryFolder = async (prefix: `${'' | '.'}svc-${string}`, pa
     examined.add(parent)
     await removeLeftovers(parent, isOfDead).catch(() => undefined)
   }
-  return mkdtemp(join(parent, `${prefix}-${process.pid}-`))
+  return mkdtemp(join(parent, `${prefix}-${process.pid}-`)).catch((error: unknown) => {
+    // The user knows the parent, not the name of a folder that was never created.
+    throw Object.assign(error as Error, { path: parent })
+  })
 }

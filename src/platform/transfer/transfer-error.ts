@@ -43,6 +43,7 @@ const WORDS: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'its name cannot be looked up',
   EHOSTUNREACH: 'no route to host',
   ENETUNREACH: 'no network',
+  EADDRNOTAVAIL: 'no local address',
   ETIMEDOUT: 'no answer',
   UND_ERR_CONNECT_TIMEOUT: 'no answer',
 }

@@ -2,11 +2,10 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { type components, unwrap } from '../../client/client.ts'
 import { plural } from '../text/format.ts'
 import { api, queries, refetchEvery } from './client.ts'
-import { MODEL_CHOICES } from './query-keys.ts'
+import { MODEL_CHOICES, MODELS_PER_PAGE } from './query-keys.ts'
 import { useOwnOrg } from './session.ts'
 import { type ResponseOf, read, useApi } from './use-api.ts'
 
-const MODELS_PER_PAGE = 100
 const MAX_MODELS = 1000
 /** Loading the models takes several requests. Events of models arrive sooner. */
 const MODELS_FRESH_MS = 60_000
@@ -42,7 +41,7 @@ export const useDeviceCount = (groupIds: readonly string[], orgId: string | null
 type NamedModel = ResponseOf<'/api/v1/models'>['models'][number]
 type Option = readonly [id: string, label: string]
 
-interface Models {
+export interface Models {
   readonly models: readonly NamedModel[]
   readonly total: number
   /** A page could not be loaded. */

@@ -1,7 +1,7 @@
-import { QueryClient, QueryObserver } from '@tanstack/react-query'
+import { type Query, QueryClient, QueryObserver } from '@tanstack/react-query'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { ApiError } from '../../client/client.ts'
-import { PAGES } from '../api/query-keys.ts'
+import { MODEL_CHOICES, PAGES } from '../api/query-keys.ts'
 import { rateLimitMs } from '../api/rate-limit.ts'
 import { createRefetch, isPolled } from './refetch.ts'
 
@@ -47,6 +47,23 @@ it('repeats a list at once whose data is of a later time than now, because the c
   vi.spyOn(Date, 'now').mockReturnValue(query.state.dataUpdatedAt - 3_600_000)
   void refetch(query)
   await expect.poll(() => answers.length).toBe(2)
+})
+
+it('repeats the models to choose from after a change all the later, the more requests it takes', async () => {
+  onTestFinished(() => void vi.useRealTimers())
+  vi.useFakeTimers()
+  const client = new QueryClient()
+  let loads = 0
+  const queryFn = () => ({ models: Array.from({ length: 1000 }), loads: ++loads })
+  const observer = new QueryObserver(client, { queryKey: [MODEL_CHOICES], queryFn })
+  onTestFinished(observer.subscribe(() => undefined))
+  await vi.advanceTimersByTimeAsync(0)
+  const refetch = createRefetch(client)
+  void refetch(observer.getCurrentQuery() as unknown as Query)
+  await vi.advanceTimersByTimeAsync(29_000)
+  expect(loads).toBe(1)
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(loads).toBe(2)
 })
 
 it('leaves a query alone that exceeded the rate limit, as polling does, until the service allows it again', async () => {

@@ -1,6 +1,6 @@
 import { type ComponentType, lazy } from 'react'
 import { mayNow } from '../api/session.ts'
-import type { LoadedPage } from '../shell/page-entry.ts'
+import type { LoadedPage, PageEntry } from '../shell/page-entry.ts'
 import { PAGES } from './pages.ts'
 
 const loaded = new Map<string, LoadedPage>()
@@ -12,35 +12,33 @@ const ready = ({ Area }: LoadedPage): Promise<Default> =>
   // biome-ignore lint/suspicious/noThenProperty: meant to be a thenable
   ({ then: (resolve: (area: Default) => void) => resolve({ default: Area }) }) as unknown as Promise<Default>
 
+const NOT_LOADED = 'This page could not be loaded: the service may be restarting or may have been updated.'
+
+const load = async (page: PageEntry): Promise<LoadedPage> => {
+  const area = await page.load().catch((cause: unknown) => {
+    throw new Error(NOT_LOADED, { cause })
+  })
+  loaded.set(page.path, area)
+  return area
+}
+
 /** The areas as lazily loaded components. */
-export const AREAS = PAGES.map(({ path, load }) => ({
-  path,
+export const AREAS = PAGES.map((page) => ({
+  path: page.path,
   Area: lazy(() => {
-    const area = loaded.get(path)
-    return area === undefined ? load().then(({ Area }) => ({ default: Area })) : ready(area)
+    const area = loaded.get(page.path)
+    return area === undefined ? load(page).then(({ Area }) => ({ default: Area })) : ready(area)
   }),
 }))
 
-/** Safari does not support requestIdleCallback. */
-const whenIdle = (work: () => void): unknown =>
-  'requestIdleCallback' in window ? requestIdleCallback(work, { timeout: 2000 }) : setTimeout(work, 200)
-
-/** Preloads the code of all other areas while the browser is idle, so that clicks show them at once. */
-export const loadOthers = async (): Promise<void> => {
-  for (const { path, load } of PAGES) {
-    await new Promise<void>((done) => whenIdle(() => done()))
-    // If this fails, the area is loaded again when it is visited.
-    const area = await load().catch(() => null)
-    if (area !== null) loaded.set(path, area)
-  }
-}
+/** Loads the code of an area that is likely to be visited next. If this fails, it is loaded again when it is visited. */
+export const expectArea = (page: PageEntry): void => void load(page).catch(() => undefined)
 
 /** Loads the area for an address, and prefetches its first data once the session is known. */
 export const preloadArea = async (address: string, session: Promise<void>): Promise<void> => {
   const page = PAGES.find(({ path }) => (path === '/' ? address === path : `${address}/`.startsWith(`${path}/`)))
   if (page === undefined) return
-  const area = await page.load()
-  loaded.set(page.path, area)
+  const area = await load(page)
   await session
   const may = mayNow()
   if (may !== null) area.preload?.(may)

@@ -1,8 +1,9 @@
 import type { PageEntry } from '../shell/page-entry.ts'
+import * as home from './home/area.tsx'
 
 /** The areas, in navigation order. To add one, add a row here and a folder with an `area.tsx` with its routes. */
 export const PAGES: readonly PageEntry[] = [
-  { name: 'Home', path: '/', key: 'h', load: () => import('./home/area.tsx') },
+  { name: 'Home', path: '/', key: 'h', load: async () => home },
   { name: 'Devices', path: '/devices', key: 'd', load: () => import('./devices/area.tsx') },
   { name: 'Training', path: '/training', key: 't', load: () => import('./training/area.tsx') },
   { name: 'Models', path: '/models', key: 'm', load: () => import('./models/area.tsx') },

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { align, aroundOne, best, smooth } from './curve-data.ts'
+import { measure, percent } from '../text/format.ts'
+import { align, aroundOne, best, smooth, tickLabels } from './curve-data.ts'
 
 describe('curves', () => {
   it('of several jobs share an axis of rounds', () => {
@@ -31,6 +32,12 @@ describe('curves', () => {
     expect(best(points, 'lowest')).toEqual({ x: 3, y: 1 })
     expect(best(points, 'highest')).toEqual({ x: 1, y: 2 })
     expect(best([[1, null]], 'lowest')).toBeNull()
+  })
+
+  it('label each tick differently', () => {
+    expect(tickLabels([0.5, 0.6, 0.7], percent)).toEqual(['50.0%', '60.0%', '70.0%'])
+    expect(tickLabels([0.999, 0.9995, 1], percent)).toEqual(['99.90%', '99.95%', '100.00%'])
+    expect(tickLabels([1000, 1000.2, 1000.4], measure)).toEqual(['1000.0', '1000.2', '1000.4'])
   })
 
   it('extend on both sides of a single point', () => {

@@ -1,3 +1,5 @@
+import { percent } from '../text/format.ts'
+
 /** One line of a chart: a job's points, by ascending x; y is null if nothing was measured. */
 export interface Series {
   readonly name: string
@@ -60,3 +62,14 @@ export const best = (
 /** Returns the range around the only x; null if there are several, or none. */
 export const aroundOne = (xs: readonly number[], distance: number): [from: number, to: number] | null =>
   xs.length === 1 ? [xs[0]! - distance, xs[0]! + distance] : null
+
+const MAX_DIGITS = 20
+
+/** Labels for ticks, in equal distances: formatted with `format`, or with more digits if some would be the same. */
+export const tickLabels = (values: readonly number[], format: (value: number) => string): string[] => {
+  const labels = values.map((value) => format(value))
+  if (new Set(labels).size === labels.length) return labels
+  const digits = Math.min(MAX_DIGITS, Math.max(0, -Math.floor(Math.log10(values[1]! - values[0]!))))
+  const isShare = labels[0]!.endsWith('%')
+  return values.map((value) => (isShare ? percent(value, Math.max(0, digits - 2)) : value.toFixed(digits)))
+}

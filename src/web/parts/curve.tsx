@@ -3,7 +3,7 @@ import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { clock, exact, measure } from '../text/format.ts'
 import styles from './curve.module.css'
-import { align, aroundOne, bandEdges, best, type Series, smooth } from './curve-data.ts'
+import { align, aroundOne, bandEdges, best, type Series, smooth, tickLabels } from './curve-data.ts'
 
 const COLORS = 6
 const HEIGHT = 240
@@ -103,7 +103,7 @@ const optionsFor = (width: number, options: Options): uPlot.Options => {
         ...axis,
         size: 58,
         ...(whole && { incrs: WHOLE }),
-        values: (_plot, values) => values.map((value) => format(value)),
+        values: (_plot, values) => tickLabels(values, format),
       },
     ],
     series: [

@@ -31,6 +31,7 @@ export const Modal = ({
   ...dialog
 }: Omit<ComponentProps<'dialog'>, 'onClose'> & { readonly onClose: () => void }) => {
   const box = useRef<HTMLDialogElement>(null)
+  const isSecondClick = useRef(false)
   // Closes the dialog before it is removed, so that the browser restores the focus.
   useLayoutEffect(() => {
     const element = box.current
@@ -48,7 +49,14 @@ export const Modal = ({
       {...dialog}
       onCancel={(event) => {
         event.preventDefault()
-        onClose()
+        if (!isSecondClick.current) onClose()
+      }}
+      // The second click of a double click on the button that opened the dialog is outside it, but does not close it.
+      onMouseDown={({ detail, target, currentTarget }) => {
+        isSecondClick.current = detail > 1 && target === currentTarget
+      }}
+      onKeyDown={() => {
+        isSecondClick.current = false
       }}
       // Browsers close a dialog on a second Esc in any case: reopens it.
       onClose={({ currentTarget }) => {

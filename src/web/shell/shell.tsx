@@ -89,11 +89,13 @@ const Keys = ({ pages }: { readonly pages: readonly PageEntry[] }) => {
 interface ShellProps {
   readonly session: Session
   readonly pages: readonly PageEntry[]
+  /** Called for a page whose link is pointed at or has the focus. */
+  readonly expect: (page: PageEntry) => void
   readonly children: ReactNode
 }
 
 /** The frame of every page: navigation, live status, the signed-in user, and keyboard shortcuts. */
-export const Shell = ({ session, pages, children }: ShellProps) => {
+export const Shell = ({ session, pages, expect, children }: ShellProps) => {
   const [location, navigate] = useLocation()
   const [help, setHelp] = useState(false)
   const go = useCallback(
@@ -119,9 +121,15 @@ export const Shell = ({ session, pages, children }: ShellProps) => {
           Tributary
         </Link>
         <nav className={styles.nav} aria-label="Areas">
-          {pages.map(({ name, path }) => (
-            <Link key={path} href={path} aria-current={isWithin(location, path) ? 'page' : undefined}>
-              {name}
+          {pages.map((page) => (
+            <Link
+              key={page.path}
+              href={page.path}
+              aria-current={isWithin(location, page.path) ? 'page' : undefined}
+              onPointerEnter={() => expect(page)}
+              onFocus={() => expect(page)}
+            >
+              {page.name}
             </Link>
           ))}
         </nav>

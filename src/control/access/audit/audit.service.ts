@@ -10,7 +10,7 @@ import { observed } from '../../../platform/db/transactions.ts'
 import type { Signer } from '../../../platform/secrets.ts'
 import type { AuditNote, AuditObserver } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
-import { type AuditName, auditStore } from './audit.store.ts'
+import { type AuditName, auditStore, type ErasedName } from './audit.store.ts'
 import { type AuditFilter, auditSearchStore, type StoredEntry } from './audit-search.store.ts'
 import { createRefusals } from './refusals.ts'
 
@@ -189,9 +189,8 @@ export const createAudit = ({ database, now }: Context, { signer }: { readonly s
     after: (orgId: string, afterSeq: number, limit: number): Promise<StoredEntry[]> =>
       auditSearchStore.following(database.sql, { orgId, afterSeq }, { after: 0, limit }),
 
-    /** Erases the name of a person, key, device or object, and an actor's addresses; the chain stays valid. */
-    eraseNames: (tx: Executor, of: { readonly orgId: string | null; readonly kind: string; readonly id: string }) =>
-      auditStore.erase(tx, of.orgId ?? '', of.kind, of.id),
+    /** Erases the name of a person, key, device or object, and what the store erases with it; the chain stays valid. */
+    eraseNames: (tx: Executor, orgId: string | null, named: ErasedName) => auditStore.erase(tx, orgId ?? '', named),
   }
 }
 

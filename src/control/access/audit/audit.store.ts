@@ -23,6 +23,13 @@ export interface AuditName {
   readonly name: string
 }
 
+/** The name of a person or thing; `email` is a person's, null for anything else. */
+export interface ErasedName {
+  readonly kind: string
+  readonly id: string
+  readonly email: string | null
+}
+
 export const auditStore = {
   /** Whether this transaction has changed anything so far. */
   async hasWritten(tx: Executor): Promise<boolean> {
@@ -146,17 +153,14 @@ export const auditStore = {
   },
 
   /**
-   * Erases the name of a person or thing, and also an actor's addresses and a person's invitations; returns how many. The
-   * entries do not change.
+   * Erases the name of a person or thing, and also an actor's addresses and the invitations to a person's email
+   * address; returns how many. The entries do not change.
    */
-  async erase(tx: Executor, orgId: string, kind: string, id: string): Promise<number> {
+  async erase(tx: Executor, orgId: string, { kind, id, email }: ErasedName): Promise<number> {
     const { numAffectedRows = 0n } = await sql`
       delete from audit_names where org_id = ${orgId} and ((kind = ${kind} and id = ${id}) or (kind = 'address' and id in (
         select address_id from audit_entries where org_id = ${orgId} and actor_kind = ${kind} and actor_id = ${id}))
-        or (kind = 'invitation' and lower(name) in (
-          select lower(name) from audit_names where org_id = ${orgId} and kind = 'person' and ${kind} = 'person' and id = ${id})))`.execute(
-      tx,
-    )
+        or (kind = 'invitation' and lower(name) = lower(${email}::text)))`.execute(tx)
     return Number(numAffectedRows)
   },
 }

@@ -21,10 +21,10 @@ export const createNameErasure =
         throw conflict('This person is a member: remove them first, with svc team remove.')
       // Actions of an unbound key that named no organization are in a separate chain.
       const chains = org === undefined && homeOf(caller) !== orgId ? [orgId, null] : [orgId]
+      const email = kind === 'person' && isUuid(id) ? await peopleStore.eraseRemoved(tx, orgId, id, now()) : null
       let names = 0
-      for (const chain of chains) names += await audit.eraseNames(tx, { orgId: chain, kind, id })
-      const accounts = kind === 'person' && isUuid(id) ? await peopleStore.eraseRemoved(tx, orgId, id, now()) : 0
-      if (names + accounts === 0) throw notFound('Name', id, `of kind '${kind}'`)
+      for (const chain of chains) names += await audit.eraseNames(tx, chain, { kind, id, email })
+      if (names === 0 && email === null) throw notFound('Name', id, `of kind '${kind}'`)
       auditNote({ kind, id, orgId, after: { erased: true } })
     })
   }

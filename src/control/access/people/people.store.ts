@@ -110,9 +110,9 @@ export const peopleStore = {
 
   /**
    * Erases a removed person's email address and name, and their invitations, accepted or expired, but not one that is still
-   * open. Returns how many people had an address.
+   * open. Returns the address; null if there was none.
    */
-  async eraseRemoved(tx: Executor, orgId: string, id: string, now: Date): Promise<number> {
+  async eraseRemoved(tx: Executor, orgId: string, id: string, now: Date): Promise<string | null> {
     const { rows } = await sql<{ email: string }>`
       with erased as (
         select id, email from people where id = ${id} and org_id = ${orgId} and removed_at is not null and email is not null
@@ -123,7 +123,7 @@ export const peopleStore = {
         update people set email = null, name = null where id in (select id from erased)
       )
       select email from erased`.execute(tx)
-    return rows.length
+    return rows[0]?.email ?? null
   },
 
   /** Replaces an open invitation to the same address, even one that is created concurrently. */

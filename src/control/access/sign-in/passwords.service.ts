@@ -1,5 +1,20 @@
-import { hash, verify } from '@node-rs/argon2'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
+import { StartError } from '../../../platform/db/start-error.ts'
+
+/** Its native code is an optional dependency, so that a static import would fail before anything can be explained. */
+const argon2 = () => import('@node-rs/argon2')
+
+/** @throws StartError if the package was installed without native code for this system */
+export const requireNativeCode = async (): Promise<void> => {
+  await argon2().catch((error: unknown) => {
+    throw new StartError(
+      `The native code of @node-rs/argon2, which hashes passwords, cannot be loaded on ${process.platform} ${process.arch}. ` +
+        'Install Tributary again on this system, with optional dependencies: npm install --include=optional. ' +
+        'Windows also needs the Microsoft Visual C++ Redistributable.',
+      error,
+    )
+  })
+}
 
 /** argon2id with the parameters of OWASP's password storage guide: 19 MiB, 2 passes, 1 lane. It runs off the event loop. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
@@ -32,11 +47,13 @@ const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
   }
 }
 
-export const hashPassword = (password: string): Promise<string> => inTurn(() => hash(password.normalize('NFKC'), COST))
+export const hashPassword = (password: string): Promise<string> =>
+  inTurn(async () => (await argon2()).hash(password.normalize('NFKC'), COST))
 
 /** Returns whether the password matches each hash; with null, false after the same time. */
 export const checkPassword = (password: string, hashes: readonly (string | null)[]): Promise<boolean[]> =>
   inTurn(async () => {
+    const { hash, verify } = await argon2()
     const matches: boolean[] = []
     for (const hashed of hashes) {
       const isMatch = await verify(hashed ?? (await (nobody ??= hash('nobody', COST))), password.normalize('NFKC'))

@@ -70,7 +70,7 @@ export const createErasures = (
       erased[kind] = await erasuresStore.erase(tx, own)
     await erasuresStore.deleteDevice(tx, device.id)
     const of = { orgId: device.orgId, kind: 'device', id: device.id }
-    erased.audit_names = await audit.eraseNames(tx, of)
+    erased.audit_names = await audit.eraseNames(tx, of.orgId, { ...of, email: null })
     const id = newId()
     const erasedAt = now()
     const by = { kind: caller.personId === undefined ? 'key' : 'person', id: actorOf(caller) }

@@ -31,7 +31,7 @@ export const CreateGroupBody = Body('NewGroup', 'A device group to create', exam
   org_id: OrgId('Id of an organization'),
   name: Name,
   description: Type.Optional(Description),
-  group_type: Type.Optional(Line(64, 'Default: static')),
+  group_type: Type.Optional(Line(64, 'A label of your own, without effect; default: static')),
   tags: Type.Optional(Tags),
 })
 

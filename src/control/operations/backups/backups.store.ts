@@ -29,7 +29,10 @@ const KEPT = 1000
 const LEASE = sql`now() + interval '60 seconds'`
 
 export const backupsStore = {
-  /** Returns false if another one is running. */
+  /**
+   * Returns false if another one is running. Otherwise deletes the oldest, whatever their status, but not the latest complete one,
+   * whose age is a metric.
+   */
   async insert(
     db: Executor,
     backup: Pick<Backup, 'id' | 'name' | 'target' | 'isScheduled'>,
@@ -39,6 +42,8 @@ export const backupsStore = {
       insert into backups (id, name, target, scheduled, status, lease_until, created_at)
       values (${backup.id}, ${backup.name}, ${backup.target}, ${backup.isScheduled}, 'running', ${LEASE}, ${now})
       on conflict do nothing returning id`.execute(db)
+    await sql`delete from backups where ordinal <= (select max(ordinal) from backups) - ${KEPT}
+      and ordinal <> coalesce((select max(ordinal) from backups where status = 'completed'), 0)`.execute(db)
     return rows.length > 0
   },
 
@@ -63,7 +68,6 @@ export const backupsStore = {
         copied_files = ${done.copiedFiles}, copied_bytes = ${done.copiedBytes},
         unreadable_files = ${done.unreadableFiles}, verified_at = ${done.verifiedAt}, lease_until = null, ended_at = ${now}
       where id = ${id} and status = 'running'`.execute(db)
-    await sql`delete from backups where ordinal <= (select max(ordinal) from backups) - ${KEPT}`.execute(db)
   },
 
   async fail(db: Executor, id: string, reason: string, now: Date): Promise<void> {

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { access, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
+import { access, mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -204,13 +204,25 @@ it('makes scheduled backups, keeps the configured number, and reports the age of
   expect(body).toContain(`\ntributary_backup_age_seconds ${23 * 3600}\n`)
   expect(body).toContain('\ntributary_backup_failures 0\n')
   const listed = await world.request('GET', '/api/v1/backups', { key })
-  expect(
-    (listed.body as { backups: BackupBody[] }).backups.map(({ status, scheduled }) => [status, scheduled]),
-  ).toEqual(Array(3).fill(['completed', true]))
-  for (const name of await names()) {
-    const restored = await restoreTo(join(await emptyFolder(), 'data'), backupUrl, name.replace('.json', ''))
-    expect(restored.data).toMatchObject({ restored_files: 1 })
+  const { backups } = listed.body as { backups: BackupBody[] }
+  expect(backups.map(({ status, scheduled }) => [status, scheduled])).toEqual(Array(3).fill(['completed', true]))
+  for (const file of await names()) {
+    const name = file.replace('.json', '')
+    const restored = await restoreTo(join(await emptyFolder(), 'data'), backupUrl, name)
+    expect(restored.data).toMatchObject({ restored_files: backups.find((made) => made.name === name)!.files })
   }
+  // Many that failed do not stay, nor do they replace the latest complete one.
+  const { sql: db } = world.database!
+  await sql`insert into backups (id, name, target, scheduled, status, created_at, ended_at)
+    select gen_random_uuid(), 'n', '/t', true, 'failed', now(), now() from generate_series(1, 1000)`.execute(db)
+  const file = join(await emptyFolder(), 'file')
+  await writeFile(file, '')
+  expect(await backUp(world, key, { target: file })).toMatchObject({ status: 'failed' })
+  const { rows } = await sql`select status, count(*)::int as count from backups group by 1 order by 1`.execute(db)
+  expect(rows).toEqual([
+    { status: 'completed', count: 1 },
+    { status: 'failed', count: 1000 },
+  ])
 })
 
 /** Runs a program of the service, and kills it as soon as `condition` is met. */
@@ -279,8 +291,9 @@ it('one changed byte of a backup is found by its verification, and prevents its 
   )
   // The next backup copies the file that the verification removed.
   await world.advance(1)
-  expect(await backUp(world, key, { target, verify: true })).toMatchObject({ status: 'completed' })
-  expect((await restoreTo(join(await emptyFolder(), 'data'), target)).data).toMatchObject({ restored_files: 1 })
+  const { status, files } = await backUp(world, key, { target, verify: true })
+  expect(status).toBe('completed')
+  expect((await restoreTo(join(await emptyFolder(), 'data'), target)).data).toMatchObject({ restored_files: files })
 })
 
 it('a file that is still arriving does not count as missing from the backup; the file of a version does', async () => {
@@ -313,7 +326,7 @@ it('an offline backup says that it was verified, and which file is not in it; it
   const damaged = await uploadFile(world, key, 1)
   await world.service.close()
   await rm(join(world.dataDir, 'blobs', 'sha256', damaged.slice(0, 2), damaged))
-  const { words, progress } = await runProgramHere(backup, world.dataDir, { target, verify: true })
+  const { words, progress, data } = await runProgramHere(backup, world.dataDir, { target, verify: true })
   expect(words).toMatch(/^Backup .* is complete: .* It was restored to a temporary folder and compared\.$/)
   expect(progress).toContain('1 stored file is damaged and not included: svc doctor')
 
@@ -325,7 +338,8 @@ it('an offline backup says that it was verified, and which file is not in it; it
   await expect(restoreTo(restored, target)).rejects.toThrow('The backup is damaged: ')
   await rename(`${stored}.away`, stored)
   // With the file that the first restore has written.
-  expect((await restoreTo(restored, target)).data).toMatchObject({ restored_files: 1, unreadable_files: 1 })
+  const { files } = data as { files: number }
+  expect((await restoreTo(restored, target)).data).toMatchObject({ restored_files: files, unreadable_files: 1 })
 })
 
 const mountFull = async (): Promise<string | null> => {

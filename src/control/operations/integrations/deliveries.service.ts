@@ -5,7 +5,6 @@ import type { Context } from '../../context.ts'
 import type { StateMetrics } from '../metrics/state-metrics.service.ts'
 import { deadLettersStore } from './dead-letters.store.ts'
 import { deliveriesStore, type LeasedIntegration, type PlacedEvent } from './deliveries.store.ts'
-import { integrationWork } from './integration-work.report.ts'
 import type { StoredIntegration } from './integrations.store.ts'
 import type { LogEvents } from './log-events.service.ts'
 import { type LogEvent, logMessages, type Receiver } from './log-messages.ts'
@@ -193,7 +192,7 @@ export const createDeliveries = (context: Context, { events, metrics, runs, allo
       const retries = RETRIES_AT_ONCE - busy.filter(({ failures }) => failures > 0).length
       const first =
         FIRST_AT_ONCE - busy.filter(({ failures, deliveredAt }) => failures === 0 && deliveredAt === null).length
-      const withWork = await integrationWork.withWork(database.sql)
+      const withWork = await runs.withWork()
       const wanted = { now: now(), limit, first, retries, withWork }
       for (const integration of await deliveriesStore.claim(database.sql, wanted)) {
         const delivery = deliver(integration).finally(() => running.delete(delivery))

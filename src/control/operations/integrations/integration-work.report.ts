@@ -17,9 +17,10 @@ const SUBJECTS = sql`(
   select 'round', r.id, r.created_at, r.ended_at, r.org_id, coalesce(r.ended_at::text, r.status) from rounds r
   where r.job_id is null) as s`
 
-/** Jobs and rounds since an integration's creation that it has not delivered completely. */
-const BEHIND = sql`integrations i
+/** Jobs and rounds since an integration's creation that it has not delivered completely; null: those that ended at any time. */
+const behind = (endedAfter: Date | null) => sql`integrations i
   join ${SUBJECTS} on (i.org_id is null or s.org_id = i.org_id) and (s.ended_at is null or s.ended_at >= i.created_at)
+    and ${endedAfter === null ? sql`true` : sql`(s.ended_at is null or s.ended_at >= ${endedAfter})`}
   left join integration_runs d on d.integration_id = i.id and d.subject_id = s.id
   where i.kind = 'training' and d.sent is distinct from s.progress`
 
@@ -28,15 +29,17 @@ const WAITING = sql`(
   select i.id, e.at from ${GROWN_CHAINS} join audit_entries e on e.org_id = h.org_id
     and e.seq > coalesce((i.audit_cursor ->> h.org_id)::bigint, 0)
   union all
-  select i.id, coalesce(s.ended_at, s.created_at) from ${BEHIND}) as w (id, at)`
+  select i.id, coalesce(s.ended_at, s.created_at) from ${behind(null)}) as w (id, at)`
 
 /** Records of other modules that integrations deliver. */
 export const integrationWork = {
-  /** Returns the integrations that have audit log entries or runs to deliver. */
-  async withWork(db: Executor): Promise<string[]> {
-    const { rows } = await sql<{ id: string }>`
-      select i.id from ${GROWN_CHAINS} union select i.id from ${BEHIND}`.execute(db)
-    return rows.map(({ id }) => id)
+  /** Returns the integrations that have audit log entries or runs to deliver, and when the first of the ended ones ended. */
+  async withWork(db: Executor, endedAfter: Date | null): Promise<{ ids: string[]; firstEnded: Date | null }> {
+    const { rows } = await sql<{ id: string; ended: Date | null }>`
+      select i.id, null::timestamptz as ended from ${GROWN_CHAINS}
+      union all select i.id, min(s.ended_at) from ${behind(endedAfter)} group by i.id`.execute(db)
+    const ended = rows.flatMap((row) => (row.ended === null ? [] : [row.ended.getTime()]))
+    return { ids: rows.map(({ id }) => id), firstEnded: ended.length === 0 ? null : new Date(Math.min(...ended)) }
   },
 
   /** Returns how much is pending for one, and since when. */
@@ -47,11 +50,10 @@ export const integrationWork = {
   },
 
   /** Returns the oldest jobs and rounds that are behind. */
-  async due(db: Executor, id: string, limit: number): Promise<DueSubject[]> {
+  async due(db: Executor, id: string, limit: number, endedAfter: Date | null): Promise<DueSubject[]> {
     const { rows } = await sql<DueSubject>`
-      select s.kind, s.id, s.progress from ${BEHIND} and i.id = ${id} order by s.created_at, s.id limit ${limit}`.execute(
-      db,
-    )
+      select s.kind, s.id, s.progress from ${behind(endedAfter)} and i.id = ${id}
+      order by s.created_at, s.id limit ${limit}`.execute(db)
     return rows
   },
 

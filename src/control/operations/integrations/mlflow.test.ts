@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { formOf, startWorld } from '../../../../test/world.ts'
 import { type KeptRun, startMlflow } from './mlflow.fixture.ts'
@@ -140,4 +141,23 @@ it('a stopped job is killed, a round without a job is a run, and a run that MLfl
   mlflow.fault = () => false
   expect(await ask('POST', `${at}/replay`)).toEqual({ delivered: 1, remaining: 0, error: null })
   expect(runBy('job_id', job).status).toBe('KILLED')
+
+  // A round is delivered even if nothing could be for hours.
+  mlflow.fault = (_path, response) => {
+    response.writeHead(503).end()
+    return true
+  }
+  const { id: late } = await ask('POST', '/training/rounds/start', round)
+  await ask('POST', `/training/rounds/${late}/updates`, formOf(weights(1), { num_samples: 1, local_loss: 3 }))
+  await world.advance(5 * 3600)
+  mlflow.fault = () => false
+  await deliver()
+  expect(runBy('round_id', late).status).toBe('FINISHED')
+  // Rounds that ended long ago are not read each second, but once an hour.
+  await world.advance(2 * 3600)
+  await sql`delete from integration_runs where subject_id = ${late}`.execute(world.database!.sql)
+  await world.advance(60)
+  expect((await ask('GET', at)).pending).toBe(1)
+  await world.advance(3600)
+  await deliver()
 })

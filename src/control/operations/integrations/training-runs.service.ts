@@ -13,6 +13,12 @@ const ROUNDS_AT_ONCE = 100
 /** Updates of later rounds evaluate a round, so this many rounds are read again. */
 const EVALUATED_LATER = 10
 
+/**
+ * How much earlier than it was committed a round may have ended: clocks of several processes differ. So often, all are compared
+ * again: a clock may have been wrong for longer, and older rounds may get an organization.
+ */
+const HOUR_MS = 60 * 60 * 1000
+
 const TAKEN: Outcome = { ...failed(''), ok: true }
 
 type Send = (message: Message) => Promise<Outcome>
@@ -71,14 +77,28 @@ export const createTrainingRuns = (
   const deliver = (receiver: Receiver, due: DueSubject, send: Send): Promise<Outcome> =>
     bring(receiver, due, send).then((): Outcome => TAKEN, outcomeOf)
 
+  /** All that ended earlier is delivered; null if this is unknown. */
+  let endedAfter: Date | null = null
+  let allComparedAt = 0
+
   return {
+    /** Returns the integrations that have audit log entries or runs to deliver. Rarely reads runs that ended long ago. */
+    async withWork(): Promise<readonly string[]> {
+      const at = now().getTime()
+      if (Math.abs(at - allComparedAt) >= HOUR_MS) endedAfter = null
+      const { ids, firstEnded } = await integrationWork.withWork(database.sql, endedAfter)
+      if (endedAfter === null) allComparedAt = at
+      endedAfter = new Date(Math.min(firstEnded?.getTime() ?? at, at) - HOUR_MS)
+      return ids
+    },
+
     /**
      * Updates the runs of the jobs and rounds that are behind. One that the receiver rejects permanently is set aside, so
      * that the others continue; any other failure ends it.
      */
     async deliverDue(integration: LeasedIntegration, receiver: Receiver, send: Send): Promise<Outcome> {
       const { id } = integration
-      for (const due of await integrationWork.due(database.sql, id, RUNS_AT_ONCE)) {
+      for (const due of await integrationWork.due(database.sql, id, RUNS_AT_ONCE, endedAfter)) {
         const outcome = await deliver(receiver, due, send)
         if (outcome.ok) continue
         if (!outcome.isFinal) return outcome

@@ -42,8 +42,11 @@ export const TRAINING_METRICS: readonly StateMetric[] = [
     always: ROUND_STATUSES.flatMap((status) =>
       (status === 'failed' ? ['timed_out', 'devices', 'other'] : ['']).map((reason) => ({ status, reason })),
     ),
-    rows: (_now, orgId) => sql<Row>`select status, ${failureKind} as reason, count(*) as value from rounds
-      where ${isOf('org_id', orgId)} group by 1, 2`,
+    // Without the reason, an index is enough.
+    rows: (_now, orgId) => sql<Row>`
+      select status, '' as reason, count(*) as value from rounds where status <> 'failed' and ${isOf('org_id', orgId)} group by 1
+      union all
+      select status, ${failureKind}, count(*) from rounds where status = 'failed' and ${isOf('org_id', orgId)} group by 1, 2`,
   },
   {
     name: 'tributary_round_overdue_seconds',

@@ -1,5 +1,5 @@
-import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
+import { serviceFolder } from '../../../platform/files/user-folder.ts'
 
 /** A large optional component: npm packages in a separate folder, installed on demand. */
 export interface OptionalEngine {
@@ -112,4 +112,4 @@ export const installLine = ({ names }: OptionalEngine): string => `svc engines i
 
 /** Returns the folder of optional engines: `engines` in SERVICE_HOME, which defaults to ~/.svc. */
 export const enginesFolder = (env: Readonly<Record<string, string | undefined>>): string =>
-  join(resolve(env.SERVICE_HOME || join(homedir(), '.svc')), 'engines')
+  join(serviceFolder(env.SERVICE_HOME), 'engines')

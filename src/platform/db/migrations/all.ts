@@ -46,6 +46,7 @@ import { planEndings } from './0047-plan-endings.ts'
 import { sharedJobModels } from './0048-shared-job-models.ts'
 import { integrationNames } from './0049-integration-names.ts'
 import { auditAddresses } from './0050-audit-addresses.ts'
+import { largeHistories } from './0051-large-histories.ts'
 
 /** Forward only, applied in this order. Never edit a published migration: add a new one. */
 export const MIGRATIONS = [
@@ -97,4 +98,5 @@ export const MIGRATIONS = [
   sharedJobModels,
   integrationNames,
   auditAddresses,
+  largeHistories,
 ] as const

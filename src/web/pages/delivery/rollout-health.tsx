@@ -1,7 +1,7 @@
 import { type Tone, useNow } from '../../parts/cells.tsx'
 import { Panel } from '../../parts/layout.tsx'
 import { Strip } from '../../parts/strip.tsx'
-import { duration, percent, plural } from '../../text/format.ts'
+import { count, duration, percent, plural } from '../../text/format.ts'
 import styles from './delivery.module.css'
 import type { Rollout } from './delivery-records.ts'
 
@@ -9,11 +9,11 @@ const summaryOf = ({ status, health }: Rollout): readonly [Tone, string] => {
   const { reports, failed, min_reports, max_failure_share } = health
   if (reports < min_reports) {
     const isOver = status === 'completed' || status === 'rolled_back'
-    const what = isOver ? `, ${failed} failed` : ` of the ${min_reports} needed before failures count`
+    const what = isOver ? `, ${count(failed)} failed` : ` of the ${min_reports} needed before failures count`
     return ['idle', `${plural(reports, 'report')}${what}`]
   }
   const share = failed / reports
-  const label = `${percent(share)} failed: ${failed} of ${plural(reports, 'report')}`
+  const label = `${percent(share)} failed: ${count(failed)} of ${plural(reports, 'report')}`
   return share > max_failure_share ? ['bad', `${label}, over the limit`] : ['good', label]
 }
 

@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { type MouseEvent, useState } from 'react'
 import { useLocation } from 'wouter'
 import { api, write } from '../../api/client.ts'
 import { type ResponseOf, useApi } from '../../api/use-api.ts'
@@ -39,11 +39,14 @@ const Actions = ({ integration }: { readonly integration: Integration }) => {
   const [, navigate] = useLocation()
   const { busy, error, run } = useAction()
   const [message, setMessage] = useState('')
-  const say = (act: (of: Integration) => Promise<string>) => () =>
+  const say = (act: (of: Integration) => Promise<string>) => (click: MouseEvent) => {
+    // The second click of a double click would undo the first, as the button says the opposite by then.
+    if (click.detail > 1) return
     run(async () => {
       setMessage('')
       setMessage(await act(integration))
     })
+  }
   const switchTo = (action: 'pause' | 'resume') => async () => {
     await write(api.POST(`${AT}/${action}`, paramsOf(integration)))
     return action === 'pause' ? 'Paused: events are kept for 24 hours.' : 'Resumed.'

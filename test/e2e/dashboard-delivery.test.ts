@@ -286,7 +286,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     const { model_id, rollout_id, group_id } = await send('POST', '/models/my-model/rollouts', rollout)
     await tab.visit(`/delivery/rollouts/${model_id}/${rollout_id}`)
     await page.getByRole('link', { name: 'canaries' }).waitFor()
-    expect(await page.getByText('Devices get the version after it starts.').count()).toBe(2)
+    await expect.poll(() => page.getByText('Devices get the version after it starts.').count()).toBe(2)
     expect(await page.getByRole('list', { name: 'Stages' }).getByRole('listitem').first().textContent()).toMatch(
       /^10%next/,
     )

@@ -69,6 +69,8 @@ describe.skipIf(!hasBrowser())('integrations in the dashboard', () => {
     receiver.state.status = 204
     await page.getByRole('button', { name: 'Replay dead letters' }).click()
     await page.getByText(/events? delivered, 0 left\.$/).waitFor()
+    // Otherwise the buttons move between the clicks.
+    await page.getByRole('button', { name: 'Replay dead letters' }).waitFor({ state: 'hidden' })
     // The second click of a double click does not resume it.
     await page.getByRole('button', { name: 'Pause' }).dblclick({ delay: 100 })
     await page.getByText('Paused: events are kept for 24 hours.').waitFor()

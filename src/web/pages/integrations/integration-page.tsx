@@ -54,6 +54,8 @@ const Actions = ({ integration }: { readonly integration: Integration }) => {
   const isPaused = integration.status === 'paused'
   return (
     <>
+      {/* Before the buttons, so that none of them moves below the pointer of a double click. */}
+      {error ? <Problem error={error} /> : message !== '' && <Outcome>{message}</Outcome>}
       <Aside>
         <Button needs="admin" disabled={busy} onClick={say(test)}>
           Send a sample
@@ -76,7 +78,6 @@ const Actions = ({ integration }: { readonly integration: Integration }) => {
           deleted too.
         </ConfirmButton>
       </Aside>
-      {error ? <Problem error={error} /> : message !== '' && <Outcome>{message}</Outcome>}
     </>
   )
 }

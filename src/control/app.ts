@@ -137,6 +137,7 @@ const buildApp = async (context: Context, parts: Parts, phaseOf: () => Phase): P
 
 /** Builds the control plane: opens the context, creates the modules on it, and starts their tasks. */
 export const createControlPlane = async (config: Config, dependencies: Dependencies = {}): Promise<Service> => {
+  // Before the database opens its files: with too few descriptors, the native code would seem to be missing.
   await requireNativeCode()
   const context = await openContext(config, dependencies)
   const { changes, log } = context

@@ -61,20 +61,13 @@ const restorePrevious = async (state: ModelState, failed: KeptVersion, context: 
 }
 
 /**
- * Returns the state in which `next` runs, and the running version is the previous one. If the device returns to the previous version,
- * the running one was rolled back: nothing returns to it.
+ * Returns the version to return to once `next` runs: the running one, unless `next` is the one before it. Then the running version
+ * was rolled back, and nothing returns to it.
  */
-const switched = (state: ModelState, next: KeptVersion | null): ModelState => ({
-  ...state,
-  current: next,
-  previous: isSameVersion(state.current, next)
-    ? state.previous
-    : isSameVersion(state.previous, next)
-      ? null
-      : state.current,
-  trying: null,
-  refused: null,
-})
+const previousOf = ({ current, previous }: ModelState, next: KeptVersion): KeptVersion | null => {
+  if (isSameVersion(current, next)) return previous
+  return isSameVersion(previous, next) ? null : current
+}
 
 /**
  * Activates a version: runs the hook, and replaces the pointer if it succeeds. The attempt is stored on disk before the hook
@@ -121,7 +114,8 @@ export const activate = async (
   const path = folder.pathOf(next)
   const seen = path === null || measure === null ? null : await measure(path)
   const metrics = seen === null && reported === null ? next.metrics : { ...seen, ...reported }
-  const done = switched(state, { ...next, metrics, hooked: hook !== null })
+  const previous = previousOf(state, next)
+  const done = { ...state, current: { ...next, metrics, hooked: hook !== null }, previous, trying: null, refused: null }
   try {
     await save(done)
   } catch (error) {
@@ -152,9 +146,9 @@ export const withdraw = async (
       log(`The --on-model command failed during the rollback: ${errorMessage(error)}`)
     })
   }
-  const active = next === null ? null : { ...next, planId: null, hooked: hook !== null }
+  const current = next === null ? null : { ...next, planId: null, hooked: hook !== null }
   // Nothing returns to the withdrawn version, so its file can be deleted.
-  const done = { ...switched(state, active), previous: null }
+  const done = { ...state, current, previous: null, trying: null, refused: null }
   await save(done)
   return done
 }

@@ -347,6 +347,8 @@ const rolledBackMeanwhile = async (options: { readonly folder?: string } = {}) =
   const unit = await startUnit(world, device, options)
   await unit.pull()
   await unit.line('version 1.0.0 is active.')
+  // The service knows only then that this device has the plan.
+  await expect.poll(() => unit.reports.at(-1)?.state).toBe('active')
   await unit.stop()
   await rollBack(plan)
   return { world, device, model, unit }

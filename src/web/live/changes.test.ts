@@ -13,6 +13,11 @@ it('a change affects the data that shows it, an unknown change affects all, and 
   expect(isAffected('/api/v1/models/{model_id}/policy', [change('group')])).toBe(true)
   expect(isAffected('/api/v1/models/{model_id}', [change('group')])).toBe(false)
   expect(isAffected('/api/v1/models/{model_id}/alias-history', [change('model')])).toBe(true)
+  // Each names newer plans of the others' kinds that have replaced it.
+  for (const kind of ['rollout', 'deployment', 'experiment']) {
+    for (const path of ['rollouts', 'deployments', 'experiments'])
+      expect(isAffected(`/api/v1/${path}`, [change(kind)])).toBe(true)
+  }
   expect(isAffected('/api/v1/experiments', [change('something new')])).toBe(true)
   expect(isAffected('/api/v1/session', [change('something new')])).toBe(false)
   expect(isAffected('/api/v1/status', [])).toBe(false)

@@ -1,9 +1,13 @@
 import { MODEL_CHOICES } from '../api/query-keys.ts'
+
 /** An event of `GET /api/v1/events`, with its subject. */
 export interface Change {
   readonly type: string
   readonly subject: { readonly kind: string; readonly id: string }
 }
+
+/** The plans of a model affect each other: each names those that take precedence over it, or have replaced it. */
+const PLANS = ['/api/v1/models', '/api/v1/rollouts', '/api/v1/deployments', '/api/v1/experiments']
 
 /** By topic of the stream: prefixes of paths with data that a change may affect. */
 const AFFECTED: Readonly<Record<string, readonly string[]>> = {
@@ -12,9 +16,9 @@ const AFFECTED: Readonly<Record<string, readonly string[]>> = {
   device: ['/api/v1/devices', '/api/v1/fleet', '/api/v1/device-groups'],
   group: ['/api/v1/device-groups', '/api/v1/policies', '/api/v1/models/{model_id}/policy'],
   model: ['/api/v1/models', MODEL_CHOICES],
-  rollout: ['/api/v1/models', '/api/v1/rollouts'],
-  deployment: ['/api/v1/deployments', '/api/v1/models'],
-  experiment: ['/api/v1/experiments', '/api/v1/models'],
+  rollout: PLANS,
+  deployment: PLANS,
+  experiment: PLANS,
   approval: ['/api/v1/approvals', '/api/v1/orgs', '/api/v1/models'],
   policy: ['/api/v1/models', '/api/v1/policies'],
   federation: ['/api/v1/federations'],

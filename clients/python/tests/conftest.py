@@ -27,6 +27,8 @@ BUILT = ROOT / "dist" / "main.js"
 #: Seconds to wait for anything: long, because only a hang should fail, and a busy machine is slow.
 PATIENCE = 300.0
 
+# Programs that the tests interrupt would ignore it if this run was started in the background of a script.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 tributary.client.POLL_SECONDS = 0.1
 # A device that could not report itself inactive would be selected for the jobs of later tests.
 sys.modules["tributary.run"].GOODBYE_SECONDS = PATIENCE  # type: ignore[attr-defined]

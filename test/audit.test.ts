@@ -217,6 +217,8 @@ it("every operation that changes something leaves one entry for its object, in t
     ['POST', `/models/${model}/versions/upload`, formOf(weights, { version: '1' })],
     by('model', model),
   )
+  const metadata = { metadata: { accuracy: 0.9 } }
+  await drive('updateVersion', ['PATCH', `/models/${model}/versions/1`, metadata], by('model', model))
   await drive('setAlias', ['PUT', `/models/${model}/aliases/production`, { version: '1' }], by('model', model))
   await drive('deleteAlias', ['DELETE', `/models/${model}/aliases/production`], by('model', model))
 

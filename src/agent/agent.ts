@@ -12,9 +12,11 @@ import type { Measure } from './delivery/activation.ts'
 import { type Deliveries, startDeliveries } from './delivery/deliveries.ts'
 import type { ModelHook } from './delivery/model-hook.ts'
 import { workOnEvaluation } from './evaluation-work.ts'
-import { metricsOf, withHeartbeats } from './heartbeats.ts'
+import { metricsOf } from './heartbeat-metrics.ts'
 import { createRenewal, isDeviceUnknown, isKeyRefused, signIn } from './registration.ts'
+import { roundToUnmask } from './round-folder.ts'
 import { describeRound, type RoundContext, type RoundResult, workOnRound } from './round-work.ts'
+import { withHeartbeats } from './training-heartbeats.ts'
 
 export interface AgentOptions {
   /** For example http://127.0.0.1:8000, without /api/v1. */
@@ -104,15 +106,15 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
   let done = 0
 
   /** Sends a heartbeat. Returns its response, and whether that changed the assignments. */
-  const sendHeartbeat = async (device: Device, deliveries: Deliveries) => {
-    const waitSeconds = Math.min(intervalSeconds, MAX_WAIT_SECONDS)
+  const sendHeartbeat = async ({ device, deliveries }: Parts, mayWait: boolean) => {
+    const waitSeconds = mayWait ? Math.min(intervalSeconds, MAX_WAIT_SECONDS) : 0
     const requested = { status: 'active', waitSeconds, knownAssignments: deliveries.known(), signal } as const
     const response = await device.heartbeat(metricsOf(latest), requested)
     return { response, isNews: deliveries.take(response) }
   }
 
   /** Returns false if the round may be worth another try, or if the next request will show what is wrong. */
-  const takePart = async (parts: Parts, roundId: string): Promise<boolean> => {
+  const trainInRound = async (parts: Parts, roundId: string): Promise<boolean> => {
     const { device, deliveries } = parts
     log(`Round ${roundId} awaits this device.`)
     const context = { ...parts, roundsFolder: state.roundsFolder, now, log }
@@ -139,20 +141,22 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
 
   /** Returns null when done, or a newly registered device to continue with. */
   const serve = async (parts: Parts): Promise<Device | null> => {
-    const { device, deliveries } = parts
+    const { device } = parts
     log(`Device ${device.deviceId} is waiting for rounds at ${baseUrl}.`)
     while (rounds === undefined || done < rounds) {
       // Monotonic, because the system time may jump.
       const began = performance.now()
       try {
-        const { response, isNews } = await sendHeartbeat(device, deliveries)
-        const { pendingRoundId: roundId, pendingEvaluationId: evaluationId } = response
+        const unmasked = await roundToUnmask(state.roundsFolder)
+        const { response, isNews } = await sendHeartbeat(parts, unmasked === null)
+        const { pendingEvaluationId: evaluationId } = response
+        const roundId = unmasked ?? response.pendingRoundId
         const work = { ...parts, roundsFolder: state.roundsFolder, now, log, signal }
         if (roundId === null && evaluationId !== null && (await evaluate(evaluationId, work))) continue
         const paced = options.intervalSeconds === undefined ? response.nextHeartbeatSeconds : null
         const rest = paced === null ? Math.max(0, intervalSeconds * 1000 - (performance.now() - began)) : paced * 1000
         if (roundId === null) await sleep(isNews ? Math.min(rest, AFTER_NEWS_MS) : rest, signal)
-        else if (await takePart(parts, roundId)) done++
+        else if (await trainInRound(parts, roundId)) done++
         else await pause()
       } catch (error) {
         signal.throwIfAborted()

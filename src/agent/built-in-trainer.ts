@@ -1,15 +1,17 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate as yieldToEvents } from 'node:timers/promises'
 import { errorMessage } from '../domain/error-message.ts'
 import { badRequest } from '../domain/errors.ts'
 import { reportOf, trainLocally } from '../sdk/trainers/built-in.ts'
-import { rowCount, type Split, splitDataset } from '../sdk/trainers/dataset.ts'
+import { type Dataset, pickRows, rowCount, type Split, splitDataset } from '../sdk/trainers/dataset.ts'
+import type { NamedTensor } from '../sdk/trainers/dense-network.ts'
 import { seedFrom } from '../sdk/trainers/random.ts'
 import { settingsFrom } from '../sdk/trainers/settings.ts'
+import { type Evaluation, evaluate } from '../sdk/trainers/train.ts'
 import { decodeModel } from '../sdk/trainers/weights-codec.ts'
 import { type AgentTrainer, DamagedMemory } from './agent-trainer.ts'
 import { type CsvTable, toDataset } from './csv.ts'
-import { evaluateInSlices } from './evaluate-in-slices.ts'
 
 export interface BuiltInTrainerOptions {
   readonly table: CsvTable
@@ -32,6 +34,26 @@ const readMemory = async (path: string): Promise<Uint8Array> => {
   } catch (error) {
     throw new DamagedMemory(errorMessage(error), { cause: error })
   }
+}
+
+/** Multiplications per slice, which take some hundredths of a second. */
+const SLICE = 20_000_000
+
+/** Like `evaluate`, but lets heartbeats and other work run in between. @throws bad_request if model and rows do not match */
+export const evaluateInSlices = async (model: readonly NamedTensor[], data: Dataset): Promise<Evaluation> => {
+  const parameters = model.reduce((sum, tensor) => sum + tensor.data.length, 0)
+  const count = rowCount(data)
+  const step = Math.max(1, Math.floor(SLICE / Math.max(1, parameters)))
+  let loss = 0
+  let correct = 0
+  for (let from = 0; from < count; from += step) {
+    const rows = Uint32Array.from({ length: Math.min(step, count - from) }, (_, row) => from + row)
+    const part = evaluate(model, pickRows(data, rows))
+    loss += part.loss * part.count
+    correct += part.accuracy * part.count
+    await yieldToEvents()
+  }
+  return { count, loss: loss / count, accuracy: correct / count }
 }
 
 /** Trains the built-in models on a CSV file. A device holds out the same rows in every round. */

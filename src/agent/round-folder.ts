@@ -1,4 +1,4 @@
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { errorMessage } from '../domain/error-message.ts'
 import { isObject } from '../domain/is-object.ts'
@@ -70,3 +70,12 @@ export const openSecureMemory = (folder: string): SecureMemory => ({
   load: async () => jsonOrNull(await readFile(join(folder, SECURE), 'utf8').catch(() => '')) as DevicePart | null,
   save: (part) => writeDurably(join(folder, SECURE), JSON.stringify(part)),
 })
+
+/** Returns the secure round that has this device's masked update and awaits its shares, which no heartbeat names; null if none does. */
+export const roundToUnmask = async (roundsFolder: string): Promise<string | null> => {
+  for (const roundId of await readdir(roundsFolder)) {
+    const part = await openSecureMemory(join(roundsFolder, roundId)).load()
+    if (part?.step === 'masked' || part?.step === 'unmasked') return roundId
+  }
+  return null
+}

@@ -6,10 +6,10 @@ import { percent } from '../domain/percent.ts'
 import { plural } from '../domain/plural.ts'
 import { makeFolder } from '../platform/files/make-folder.ts'
 import { exists } from '../platform/files/missing-file.ts'
-import type { CallOptions, Device, TrainingReport } from '../sdk/device.ts'
+import type { Device, TrainingReport } from '../sdk/device.ts'
 import { NotNeeded, notNeeded } from '../sdk/not-needed.ts'
 import { isTransient } from '../sdk/retry.ts'
-import { reportFor } from '../sdk/round-calls.ts'
+import { hasArrived, reportFor } from '../sdk/round-calls.ts'
 import { takeSecurePart } from '../sdk/secure-part.ts'
 import type { Evaluation } from '../sdk/trainers/train.ts'
 import type { Plan } from '../sdk/wire.ts'
@@ -58,20 +58,13 @@ const keepMemory = async ({ jobId, memory }: FinishedTraining, context: RoundCon
   if (memory !== undefined && (await exists(memory))) await memoryOf(jobId, context)?.keep(memory)
 }
 
-/** Whether the round has this device's update. @throws errors after which that is unknown for now */
-const hasArrived = (roundId: string, device: Device, options: CallOptions): Promise<boolean> =>
-  device.isDelivered(roundId, options).catch((error: unknown) => {
-    if (error instanceof ApiError && !isPassing(error)) return false
-    throw error
-  })
-
 /** Deletes the folders of other rounds, which are over. One may have accepted an update whose response was lost. */
 const removeOthers = async (roundId: string, context: RoundContext): Promise<void> => {
   const { device, roundsFolder, signal } = context
   for (const name of (await readdir(roundsFolder)).filter((other) => other !== roundId)) {
     const folder = join(roundsFolder, name)
     const finished = await readFinished(folder)
-    if (finished?.memory !== undefined && (await hasArrived(name, device, { signal })))
+    if (finished?.memory !== undefined && (await hasArrived(device, name, { signal })))
       await keepMemory(finished, context)
     await rm(folder, { recursive: true, force: true })
   }
@@ -91,7 +84,7 @@ const fetchControl = async (plan: Plan, folder: string, { device, signal }: Roun
 }
 
 /** Submits a masked update, so that the service learns only the sum. The secrets are deleted with the round's folder. */
-const deliverUnseen = async (
+const deliverSecurely = async (
   plan: Plan,
   folder: string,
   context: RoundContext,
@@ -151,7 +144,7 @@ const trainAndSubmit = async (roundId: string, folder: string, context: RoundCon
   const finished = await readFinished(folder)
   const plan = await device.plan(roundId, { signal }).catch(async (error: unknown) => {
     const isOver = error instanceof ApiError && error.status === 409
-    if (isOver && finished !== null && (await hasArrived(roundId, device, { signal }))) return null
+    if (isOver && finished !== null && (await hasArrived(device, roundId, { signal }))) return null
     throw error
   })
   // The round is over, and the response to this update was lost.
@@ -165,11 +158,13 @@ const trainAndSubmit = async (roundId: string, folder: string, context: RoundCon
     const timeoutMs = Math.max(0, plan.timeoutAt - now())
     const task = { plan, globalWeights, control, folder, timeoutMs, signal }
     const outcome = await trainWith(memoryOf(plan.jobId, context), task, context)
-    const trained = { ...outcome, jobId: plan.jobId, roundNumber: plan.roundNumber }
+    // The service learns no figures of a single device in these rounds, by heartbeats either.
+    const globalModel = plan.secure || plan.private ? null : outcome.globalModel
+    const trained = { ...outcome, globalModel, jobId: plan.jobId, roundNumber: plan.roundNumber }
     await writeFinished(folder, trained)
     return trained
   }
-  const delivered = await (plan.secure ? deliverUnseen(plan, folder, context, train) : deliver(plan, context, train))
+  const delivered = await (plan.secure ? deliverSecurely(plan, folder, context, train) : deliver(plan, context, train))
   return { ...delivered, jobId: plan.jobId, roundNumber: plan.roundNumber }
 }
 
@@ -178,7 +173,7 @@ const trainAndDeliver = async (roundId: string, folder: string, context: RoundCo
   const { device, signal, now } = context
   const delivered = await trainAndSubmit(roundId, folder, context).catch(async (error: unknown) => {
     const trained = signal.aborted ? await readFinished(folder) : null
-    if (trained !== null && (await hasArrived(roundId, device, { until: now() + 5000 }))) return trained
+    if (trained !== null && (await hasArrived(device, roundId, { until: now() + 5000 }))) return trained
     throw error
   })
   await keepMemory(delivered, context)

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { type Ending, startKept } from '../platform/threads/kept-program.ts'
-import { readLines } from './bounded-lines.ts'
 
 export interface CommandRun extends Ending {
   /** The reason that this process stopped it; null if it did not. */
@@ -28,6 +27,32 @@ const MAX_OUTPUT_LENGTH = 64 * 1024
 const MAX_LINE_LENGTH = 500
 /** Node fires timers longer than this immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1
+
+/** Calls `onLine` with each line as it arrives, without what exceeds `maxLength` characters. */
+export const readLines = (stream: Readable, maxLength: number, onLine: (line: string) => void): void => {
+  let line = ''
+  let hasBegun = false
+  let endedWithReturn = false
+  const end = (): void => {
+    const whole = line
+    line = ''
+    hasBegun = false
+    onLine(whole)
+  }
+  stream.setEncoding('utf8')
+  stream.on('data', (text: string) => {
+    // A \r\n may be split between two chunks.
+    const rest = endedWithReturn && text.startsWith('\n') ? text.slice(1) : text
+    endedWithReturn = text.endsWith('\r')
+    const parts = rest.split(/\r\n|\n|\r/)
+    for (const [index, part] of parts.entries()) {
+      line += part.slice(0, maxLength - line.length)
+      hasBegun ||= part !== ''
+      if (index < parts.length - 1) end()
+    }
+  })
+  stream.once('end', () => hasBegun && end())
+}
 
 /** Reads lines as they arrive, truncates long ones, and keeps the last lines. */
 const collect = (stream: Readable, onLine: (line: string) => void): string[] => {

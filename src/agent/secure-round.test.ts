@@ -6,8 +6,10 @@ import { type Member, plainResult, secureFleet, tensorsOf } from '../../test/sec
 import type { World } from '../../test/world.ts'
 import { createDevice } from '../sdk/device-client.ts'
 import { secureSettings } from '../secure-aggregation/settings.ts'
+import { runAgent } from './agent.ts'
+import { openAgentState } from './agent-state.ts'
 import type { AgentTrainer } from './agent-trainer.ts'
-import { workOnRound } from './round-work.ts'
+import { type RoundResult, workOnRound } from './round-work.ts'
 
 const startRound = async (world: World, by: Member): Promise<string> => {
   const body = { target_devices: 3, min_devices: 3, global_model_id: 'small', secure_aggregation: {} }
@@ -22,7 +24,7 @@ const trainerOf = (member: Member): AgentTrainer => ({
     return {
       weights,
       report: { numSamples: 1, localLoss: member.loss, localAccuracy: 1 - member.loss / 10 },
-      globalModel: null,
+      globalModel: { count: 1, loss: member.loss, accuracy: 0.5 },
     }
   },
 })
@@ -44,6 +46,52 @@ const work = (world: World, member: Member, roundId: string, roundsFolder: strin
     log: () => undefined,
   })
 
+/** Takes part, but dies before its shares arrive. */
+const dieBeforeUnmasking = async (world: World, member: Member, roundId: string, roundsFolder: string) => {
+  const cut: typeof fetch = async (input, init) => {
+    const request = new Request(input, init)
+    if (request.url.endsWith('/secure/unmask')) throw new Error('the line is dead')
+    return fetch(request)
+  }
+  await expect(work(world, member, roundId, roundsFolder, cut)).rejects.toThrow('the line is dead')
+}
+
+test('an agent that was killed after its masked update sends its shares, and no figures of its own', async () => {
+  const { world, members } = await secureFleet(3)
+  const [first] = members
+  const roundId = await startRound(world, first!)
+  const stateDir = await mkdtemp(join(tmpdir(), 'secure-'))
+  onTestFinished(() => rm(stateDir, { recursive: true }))
+  const { roundsFolder } = await openAgentState(stateDir, world.baseUrl, first!.name)
+  const folders = await Promise.all([1, 2].map(() => mkdtemp(join(stateDir, 'other-'))))
+  const others = folders.map((folder, i) => work(world, members[i + 1]!, roundId, folder))
+  await dieBeforeUnmasking(world, first!, roundId, roundsFolder)
+  const stop = new AbortController()
+  const results: RoundResult[] = []
+  const ended = runAgent({
+    baseUrl: world.baseUrl,
+    deviceId: first!.name,
+    stateDir,
+    apiKey: first!.key,
+    trainer: () => trainerOf(first!),
+    intervalSeconds: 0.2,
+    signal: stop.signal,
+    now: () => world.now().getTime(),
+    log: () => undefined,
+    onRound: (result) => results.push(result),
+  })
+  await Promise.all(others)
+  await expect.poll(() => results).toMatchObject([{ roundNumber: 1, globalModel: null }])
+  const path = `/api/v1/devices/${first!.name}`
+  const metrics = async () =>
+    ((await world.request('GET', path, { key: first!.key })).body as { metrics: object }).metrics
+  await expect
+    .poll(async () => Object.keys((await metrics()) ?? {}))
+    .toEqual(['cpu_usage_percent', 'memory_usage_percent'])
+  stop.abort(new Error('the test is over'))
+  await ended
+})
+
 test('agents take part in a secure round, and one that loses its connection resumes from its folder', async () => {
   const { world, members } = await secureFleet(3)
   const roundId = await startRound(world, members[0]!)
@@ -52,12 +100,7 @@ test('agents take part in a secure round, and one that loses its connection resu
     for (const folder of folders) await rm(folder, { recursive: true })
   })
   const others = [1, 2].map((i) => work(world, members[i]!, roundId, folders[i]!))
-  const cut: typeof fetch = async (input, init) => {
-    const request = new Request(input, init)
-    if (request.url.endsWith('/secure/unmask')) throw new Error('the line is dead')
-    return fetch(request)
-  }
-  await expect(work(world, members[0]!, roundId, folders[0]!, cut)).rejects.toThrow('the line is dead')
+  await dieBeforeUnmasking(world, members[0]!, roundId, folders[0]!)
   const secret = join(folders[0]!, roundId, 'secure.json')
   expect(JSON.parse(await readFile(secret, 'utf8'))).toMatchObject({ step: 'unmasked' })
   if (process.platform !== 'win32') expect((await stat(secret)).mode & 0o777).toBe(0o600)

@@ -66,6 +66,8 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
       entry('promote', 'move an alias to a version', () => import('./models/promote.command.ts')),
       entry('show', 'show a version, its origin, and where it runs', () => import('./models/show.command.ts')),
       entry('aliases', "list a model's aliases", () => import('./models/aliases.command.ts')),
+      entry('versions', "list a model's versions", () => import('./models/versions.command.ts')),
+      entry('set-metadata', 'change the metadata of a version', () => import('./models/set-metadata.command.ts')),
     ],
   },
   entry('rollback', 'roll back to the previous version', () => import('./delivery/rollback.command.ts')),

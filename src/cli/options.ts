@@ -7,6 +7,16 @@ export const apiBaseOption = (): Option =>
 
 export const jsonOption = (): Option => new Option('--json', 'print JSON')
 
+/** The maximum number of rows that lists print by default. */
+export const DEFAULT_LIMIT = 100
+
+export const limitOption = (otherwise: number | 'all' = DEFAULT_LIMIT): Option =>
+  new Option('--limit <count>', `maximum number, or all (default: ${otherwise})`).argParser((text) => {
+    const number = text === 'all' ? Number.POSITIVE_INFINITY : decimalNumber(text)
+    if (number === Number.POSITIVE_INFINITY || (Number.isInteger(number) && number >= 1)) return number
+    throw new InvalidArgumentError("It must be a whole number of at least 1, or 'all'.")
+  })
+
 export const numberAboveZero = (text: string): number => {
   const number = decimalNumber(text)
   if (number > 0 && Number.isFinite(number)) return number

@@ -506,6 +506,11 @@ export interface paths {
          * @description Where the version came from (job, round, strategy, devices, privacy spent) and where it runs.
          */
         get: operations["getVersion"];
+        /**
+         * Change the metadata of a version
+         * @description Merges entries into the metadata of a version; its file cannot be changed.
+         */
+        patch: operations["updateVersion"];
     };
     "/api/v1/uploads/{sha256}": {
         parameters: {
@@ -780,7 +785,7 @@ export interface paths {
         get: operations["listGroups"];
         /**
          * Create a device group
-         * @description Create a device group, without devices.
+         * @description Create a device group. It has no devices; with a filter, those that match.
          */
         post: operations["createGroup"];
     };
@@ -3490,6 +3495,18 @@ export interface components {
          *     }
          */
         DeviceCode: { device_code: string; };
+        /** @description A condition on one attribute of a device */
+        DeviceCondition: {
+            /** @description platform, trains, device_id, or capabilities.<key>. Dots separate nested keys; a backslash makes the next character part of a key */
+            field: string;
+            /**
+             * @description lt, lte, gt, and gte compare numbers, prefix compares text; values of different types are never equal. A missing value meets only ne and exists: false
+             * @enum {string}
+             */
+            op: "eq" | "ne" | "lt" | "lte" | "gt" | "gte" | "in" | "exists" | "prefix";
+            /** @description Text, a number, true, or false; a list of these for in; true or false for exists */
+            value: string | number | boolean | (string | number | boolean)[];
+        };
         /**
          * @description The receipt of an erased device
          * @example {
@@ -3686,6 +3703,7 @@ export interface components {
          *           ],
          *           "group_type": "static",
          *           "device_count": 2,
+         *           "filter": null,
          *           "created_at": "2026-03-02T09:00:00.000Z"
          *         }
          *       ]
@@ -4587,6 +4605,7 @@ export interface components {
          *       ],
          *       "group_type": "static",
          *       "device_count": 2,
+         *       "filter": null,
          *       "created_at": "2026-03-02T09:00:00.000Z"
          *     }
          */
@@ -4599,6 +4618,7 @@ export interface components {
             group_type: string;
             tags: string[];
             device_count: number;
+            filter: components["schemas"]["DeviceCondition"][] | null;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -4622,6 +4642,7 @@ export interface components {
             description?: string;
             /** @description Labels to search by */
             tags?: string[];
+            filter?: components["schemas"]["DeviceCondition"][] | null;
         };
         /** @description A device in a group */
         GroupDevice: {
@@ -4683,6 +4704,7 @@ export interface components {
          *           ],
          *           "group_type": "static",
          *           "device_count": 2,
+         *           "filter": null,
          *           "created_at": "2026-03-02T09:00:00.000Z"
          *         }
          *       ],
@@ -5626,6 +5648,8 @@ export interface components {
              * @description ISO 8601, UTC
              */
             uploaded_at: string;
+            /** @description What was recorded with the version, such as metrics and parameters, by key */
+            metadata: { [key: string]: string | number | boolean; };
             /** @description Conversions to other formats; downloadVersion serves those that are ready */
             formats: components["schemas"]["ConvertedFile"][];
             trained_by: components["schemas"]["VersionOrigin"] | null;
@@ -5843,6 +5867,10 @@ export interface components {
          *           "model_size_bytes": 4812800,
          *           "model_hash": "sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
          *           "uploaded_at": "2026-03-02T09:05:00.000Z",
+         *           "metadata": {
+         *             "accuracy": 0.91,
+         *             "dataset": "2026-02"
+         *           },
          *           "formats": [
          *             {
          *               "format": "onnx",
@@ -6037,6 +6065,10 @@ export interface components {
          *       "model_size_bytes": 4812800,
          *       "model_hash": "sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
          *       "uploaded_at": "2026-03-02T09:05:00.000Z",
+         *       "metadata": {
+         *         "accuracy": 0.91,
+         *         "dataset": "2026-02"
+         *       },
          *       "model_path": "sha256/9b/9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
          *       "description": "Trained on three more months of text",
          *       "warnings": [],
@@ -6073,6 +6105,8 @@ export interface components {
              * @description ISO 8601, UTC
              */
             uploaded_at: string;
+            /** @description What was recorded with the version, such as metrics and parameters, by key */
+            metadata: { [key: string]: string | number | boolean; };
             warnings: string[];
             /** @description Conversions to other formats; downloadVersion serves those that are ready */
             formats: components["schemas"]["ConvertedFile"][];
@@ -6378,10 +6412,18 @@ export interface components {
          * @description A device group to create
          * @example {
          *       "org_id": "acme",
-         *       "name": "beta-testers",
-         *       "description": "Employees who test new versions",
-         *       "tags": [
-         *         "beta"
+         *       "name": "large-phones",
+         *       "filter": [
+         *         {
+         *           "field": "platform",
+         *           "op": "eq",
+         *           "value": "android"
+         *         },
+         *         {
+         *           "field": "capabilities.memory_gb",
+         *           "op": "gte",
+         *           "value": 6
+         *         }
          *       ]
          *     }
          */
@@ -6392,10 +6434,11 @@ export interface components {
             name: string;
             /** @description Free text */
             description?: string;
-            /** @description A label of your own, without effect; default: static */
+            /** @description A label of your own, without effect; default: static, or dynamic with a filter */
             group_type?: string;
             /** @description Labels to search by */
             tags?: string[];
+            filter?: components["schemas"]["DeviceCondition"][] | null;
         };
         /**
          * @description A receiver of metrics, logs, or training runs
@@ -6905,7 +6948,11 @@ export interface components {
          *       "file": "<the bytes of next-word.pt>",
          *       "format": "pytorch",
          *       "version_label": "2.0.0",
-         *       "formats": "onnx,tflite"
+         *       "formats": "onnx,tflite",
+         *       "metadata": {
+         *         "accuracy": 0.91,
+         *         "dataset": "2026-02"
+         *       }
          *     }
          */
         NewVersion: {
@@ -6918,6 +6965,8 @@ export interface components {
             version_label?: string;
             /** @description Formats to convert it to, separated by commas: onnx, tflite, coreml */
             formats?: string;
+            /** @description JSON, such as {"accuracy": 0.91}: what to record with the version; at most 64 entries and 8192 characters of JSON; keys of 1 to 64 characters on one line; values are text of at most 500 characters, finite numbers, or true or false */
+            metadata?: { [key: string]: string | number | boolean; };
             /** @description sha256:<hex> of a finished upload; instead of file */
             upload?: string;
             /** @description Only with upload: its Upload-Length */
@@ -7144,7 +7193,7 @@ export interface components {
             offset: number;
         };
         /**
-         * @description absent: it did not fetch the plan in time; another may replace it, but its update is still accepted. failed also covers devices that were not needed, as their reason says
+         * @description absent: it did not fetch the plan in time, or stopped sending heartbeats while it trained; another may replace it, but its update is still accepted. failed also covers devices that were not needed, as their reason says
          * @enum {string}
          */
         ParticipantState: "selected" | "delivered" | "failed" | "absent";
@@ -9114,6 +9163,19 @@ export interface components {
             }[];
         };
         /**
+         * @description Changes of a version
+         * @example {
+         *       "metadata": {
+         *         "accuracy": 0.92,
+         *         "dataset": null
+         *       }
+         *     }
+         */
+        VersionChanges: {
+            /** @description The keys to add, change, or, with null, delete; others are kept. Afterwards: at most 64 entries and 8192 characters of JSON; keys of 1 to 64 characters on one line; values are text of at most 500 characters, finite numbers, or true or false */
+            metadata: { [key: string]: string | number | boolean | null; };
+        };
+        /**
          * @description The format of a version's file
          * @enum {string}
          */
@@ -9127,6 +9189,10 @@ export interface components {
          *       "model_size_bytes": 4812800,
          *       "model_hash": "sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
          *       "uploaded_at": "2026-03-02T09:05:00.000Z",
+         *       "metadata": {
+         *         "accuracy": 0.91,
+         *         "dataset": "2026-02"
+         *       },
          *       "formats": [
          *         {
          *           "format": "onnx",
@@ -9206,6 +9272,8 @@ export interface components {
              * @description ISO 8601, UTC
              */
             uploaded_at: string;
+            /** @description What was recorded with the version, such as metrics and parameters, by key */
+            metadata: { [key: string]: string | number | boolean; };
             /** @description Conversions to other formats; downloadVersion serves those that are ready */
             formats: components["schemas"]["ConvertedFile"][];
             trained_by: components["schemas"]["VersionOrigin"] | null;
@@ -11070,6 +11138,39 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    updateVersion: {
+        parameters: {
+            path: {
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
+                /** @description An integer from 1, a semantic version, latest, or an alias */
+                version: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VersionChanges"];
+            };
+        };
+        responses: {
+            /** @description A version, where it came from, and where it runs */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["VersionLineage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
     getUploadOffset: {
         parameters: {
             query: {
@@ -11993,6 +12094,8 @@ export interface operations {
                 platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
                 /** @description inactive: no recent heartbeat, or the device reported itself inactive */
                 status?: components["schemas"]["DeviceStatus"];
+                /** @description Only devices that match: the JSON of conditions like those in `filter` of a device group */
+                filter?: string;
                 sort?: "device_id" | "last_seen" | "created";
                 order?: "asc" | "desc";
                 /** @description `next` of the previous page */

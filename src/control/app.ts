@@ -19,10 +19,9 @@ import { delivery } from './delivery/module.ts'
 import { federations } from './federations/module.ts'
 import { fleet } from './fleet/module.ts'
 import { inference } from './inference/module.ts'
-import { runEach } from './module.ts'
 import { registerProcessMetrics } from './operations/metrics/process-metrics.service.ts'
 import { operations } from './operations/module.ts'
-import { startPeriodicTasks } from './periodic-tasks.ts'
+import { runEach, startPeriodicTasks } from './periodic-tasks.ts'
 import { training } from './training/module.ts'
 
 /** The modules of the control plane in dependency order. No other file lists all of them. */
@@ -82,7 +81,7 @@ const prepare = async ({ config, database, blobs }: Context, parts: Parts): Prom
   await parts.access.keyFiles.require()
   if (database.kind === 'embedded') {
     // No other process can have this folder open, so unfinished work belongs to a process that no longer exists.
-    await parts.training.aggregationQueue.forgetDeadHolders()
+    await parts.training.aggregationRuns.forgetDeadHolders()
     await parts.catalog.conversionRuns.forgetDeadHolders()
     await parts.operations.backups.forgetDeadHolders()
     await blobs.sweep(new Date())
@@ -201,6 +200,7 @@ export const createControlPlane = async (config: Config, dependencies: Dependenc
         'policies',
         'estimates',
         'announcements',
+        'group-filters',
         'event-hints',
         'integrations',
         'backups',

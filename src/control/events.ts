@@ -50,6 +50,8 @@ export interface ControlEvents {
   'unbound.adopted': { readonly orgId: string }
   /** A new version of a model was uploaded. */
   'version.added': { readonly modelId: string; readonly orgId: string | null; readonly version: number }
+  /** The metadata of a version was changed. */
+  'version.changed': { readonly modelId: string; readonly orgId: string | null; readonly version: number }
   /** A model was created; it has no versions yet. */
   'model.created': { readonly modelId: string; readonly orgId: string | null }
   /** An alias was created, moved, or deleted: then `version` is null. */

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { startPeriodicTasks } from './periodic-tasks.ts'
+import { runEach, startPeriodicTasks } from './periodic-tasks.ts'
 
 afterEach(() => vi.useRealTimers())
 
@@ -37,4 +37,17 @@ test('a service that stops within ten minutes starts no hourly task afterwards',
   await schedule.stop()
   await vi.advanceTimersByTimeAsync(120 * MINUTE_MS)
   expect([runs, vi.getTimerCount()]).toEqual([0, 0])
+})
+
+test('a failing step does not keep the others from running, and the first failure is thrown at the end', async () => {
+  const ran: string[] = []
+  const step =
+    (name: string, fails = false) =>
+    async () => {
+      ran.push(name)
+      if (fails) throw new Error(name)
+    }
+  await expect(runEach(step('a'), step('b', true), step('c', true), step('d'))).rejects.toThrow('b')
+  expect(ran).toEqual(['a', 'b', 'c', 'd'])
+  await expect(runEach(step('e'))).resolves.toBeUndefined()
 })

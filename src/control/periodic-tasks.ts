@@ -1,9 +1,21 @@
 import { unaudited } from './audit-note.ts'
 import type { ControlEventBus, ControlEvents } from './events.ts'
-import type { Task } from './module.ts'
 
 /** A service that is often restarted, such as that of a laptop, may never run for an hour. */
 const FIRST_RUN_MS = 10 * 60_000
+
+/** Events that start a task right after their commit; a function decides whether an event does. */
+type WakeOn = {
+  readonly [Type in keyof ControlEvents]?: true | ((event: ControlEvents[Type]) => boolean)
+}
+
+/** Periodic work. It must be safe to run in several processes at once. */
+export interface Task {
+  readonly name: string
+  readonly everyMs: number
+  readonly wakeOn?: WakeOn
+  readonly run: () => Promise<unknown>
+}
 
 interface PeriodicTasks {
   /** Runs a task as soon as possible, in addition to its interval. Resolves when a run that began after this call has ended. */
@@ -63,4 +75,23 @@ export const startPeriodicTasks = (
       await Promise.all([...timers.values()].map((each) => each.finished()))
     },
   }
+}
+
+/** Runs `work` for each item in turn, even after a failure; then throws the first failure. */
+export const forEach = async <T>(items: Iterable<T>, work: (item: T) => Promise<unknown>): Promise<void> => {
+  const failures: unknown[] = []
+  for (const item of items) await work(item).catch((error: unknown) => failures.push(error))
+  if (failures.length > 0) throw failures[0]
+}
+
+/** Runs the steps in the same way. */
+export const runEach = (...steps: readonly (() => Promise<unknown>)[]): Promise<void> =>
+  forEach(steps, (step) => step())
+
+/**
+ * Does what is due before a read. Ignores failures, which may concern another organization: the periodic task that does the
+ * same work logs them and tries again.
+ */
+export const runDue = async (tick: () => Promise<unknown>): Promise<void> => {
+  await tick().catch(() => undefined)
 }

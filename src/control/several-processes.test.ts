@@ -112,4 +112,25 @@ describe.skipIf(!hasPostgres())('two processes on one PostgreSQL server', () => 
     expect((await call(urls[1]!, 'GET', '/api/v1/keys/self', admin)).status).toBe(200)
     expect((await call(urls[0]!, 'GET', '/ready')).status).toBe(200)
   })
+
+  it('a dynamic group has the devices that one process registered while the other changed its filter', async () => {
+    const filter = (op: 'lt' | 'gte') => [{ field: 'capabilities.n', op, value: 20 }]
+    const group = { org_id: 'lab', name: 'dynamic', filter: filter('lt') }
+    const { id } = (await call(urls[0]!, 'POST', '/api/v1/device-groups', admin, group)).body as { id: string }
+    const devices = Array.from({ length: 40 }, (_, n) => ({ device_id: `n${n}`, org_id: 'lab', capabilities: { n } }))
+    await Promise.all([
+      ...devices.map((device, n) => call(urls[n % 2]!, 'POST', '/api/v1/devices/register', undefined, device)),
+      (async () => {
+        for (const op of ['gte', 'lt', 'gte', 'lt', 'gte'] as const) {
+          await call(urls[1]!, 'PUT', `/api/v1/device-groups/${id}`, admin, { filter: filter(op) })
+        }
+      })(),
+    ])
+    const found = await call(urls[0]!, 'GET', `/api/v1/device-groups/${id}/devices`, admin)
+    const { devices: members, total } = found.body as { devices: { device_identifier: string }[]; total: number }
+    expect(members.map(({ device_identifier }) => device_identifier).sort()).toEqual(
+      devices.slice(20).map(({ device_id }) => device_id),
+    )
+    expect(total).toBe(20)
+  })
 })

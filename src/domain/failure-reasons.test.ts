@@ -7,6 +7,7 @@ import {
   NOT_RUNNING,
   notCompleted,
   reasonForOthers,
+  STOPPED_HEARTBEATS,
   TOO_OLD,
 } from './failure-reasons.ts'
 
@@ -15,6 +16,7 @@ it.each([
   NOT_DELIVERED_IN_TIME,
   NOT_RUNNING,
   TOO_OLD,
+  STOPPED_HEARTBEATS,
   departed('acme'),
   'Did not fetch the plan within 30 s.',
   'All 3 requested rounds are completed.',

@@ -6,6 +6,7 @@ export const NOT_NEEDED = 'Not needed: enough other devices had submitted an upd
 export const NOT_DELIVERED_IN_TIME = 'Had not submitted an update when the round timed out.'
 /** Of a round and its devices, which could not submit; no failure of theirs. */
 export const NOT_RUNNING = "The service was not running when the round's time ran out."
+export const STOPPED_HEARTBEATS = 'Stopped sending heartbeats while it trained.'
 /** Why an asynchronous job drops a device whose update would be too stale. */
 export const TOO_OLD = 'The job continued without this device: its model is too old.'
 export const departed = (orgId: string): string => `'${orgId}' is no longer a member of the federation.`
@@ -33,6 +34,7 @@ const OF_SERVICE = [
   TOO_OLD,
   /^'[^']*' is no longer a member of the federation\.$/,
   /^Did not fetch the plan within \d+ s\.$/,
+  STOPPED_HEARTBEATS,
   /^(All \d+ requested rounds are|The requested round is) completed\.$/,
   /^The training job was stopped\.$/,
 ]

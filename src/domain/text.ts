@@ -1,3 +1,9 @@
+/**
+ * The characters of names: no line breaks, nor characters that control terminals or override the text direction. Invisible
+ * characters are allowed: Persian words and some emoji contain them.
+ */
+export const NAME_CHARACTERS = '[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202a-\\u202e\\u2066-\\u2069]+'
+
 /** Characters that PostgreSQL cannot store: U+0000, and unpaired surrogates. */
 const UNSTORABLE = /[\0\p{Surrogate}]/u
 

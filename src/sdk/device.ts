@@ -1,10 +1,10 @@
 import type { Platform } from '../domain/device.ts'
-import type { KeysMessage, SharesMessage, UnmaskMessage } from '../secure-aggregation/messages.ts'
+import type { KeysMessage, Roster, SharesMessage, UnmaskMessage } from '../secure-aggregation/messages.ts'
 import type { SecureStatus } from '../secure-aggregation/server-round.ts'
+import type { SecureSettings } from '../secure-aggregation/settings.ts'
 import type { Assignment, DeliveryReport } from './assignment.ts'
 import type { DownloadSink } from './download.ts'
 import type { Sleep } from './retry.ts'
-import type { SecureState } from './secure-state.ts'
 import type { EvaluationPlan, HeartbeatResponse, Plan, Registration } from './wire.ts'
 
 export interface DeviceOptions {
@@ -77,6 +77,22 @@ export interface Submission {
   /** Null if the service already had the update, and only the response was lost. */
   readonly updateId: string | null
   readonly alreadyKept: boolean
+}
+
+/** A secure round's state, as seen by this device. */
+export interface SecureState {
+  readonly status: SecureStatus
+  readonly reason: string | null
+  readonly settings: SecureSettings
+  /** This device's name in the protocol. */
+  readonly device: string | null
+  /** Whether the current step waits for this device, and whether it has answered. */
+  readonly counted: boolean
+  readonly answered: boolean
+  /** Each is set only in the step that needs it. */
+  readonly roster: Roster | null
+  readonly shares: Readonly<Record<string, string>> | null
+  readonly delivered: readonly string[] | null
 }
 
 /** A device's calls in a secure round. */

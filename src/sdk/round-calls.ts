@@ -14,6 +14,20 @@ const SLOWEST_BYTES_PER_SECOND = 64 * 1024
 
 const isConflict = (error: unknown): boolean => error instanceof ApiError && error.status === 409
 
+/**
+ * Whether the round has this device's update. @throws errors after which that is unknown for now, such as a refused key:
+ * false in their place would mean that the update is lost
+ */
+export const hasArrived = (
+  device: Pick<Device, 'isDelivered'>,
+  roundId: string,
+  options: CallOptions,
+): Promise<boolean> =>
+  device.isDelivered(roundId, options).catch((error: unknown) => {
+    if (error instanceof ApiError && error.status !== 401 && !isTransient(error)) return false
+    throw error
+  })
+
 /** Returns the parts of a report that the round may receive from a single device. */
 export const reportFor = (plan: Plan, report: TrainingReport): TrainingReport =>
   plan.private ? { ...report, metrics: undefined, evaluation: undefined } : report
@@ -68,13 +82,6 @@ const statusCalls = (transport: Transport): Pick<RoundCalls, 'roundStatus' | 'is
 export const roundCalls = (transport: Transport, clockLeadMs: () => number): RoundCalls => {
   const { runtime } = transport
   const status = statusCalls(transport)
-
-  /** @throws if that is unknown for now: a refusal in its place would mean that the update is lost */
-  const hasArrived = (roundId: string, options: CallOptions): Promise<boolean> =>
-    status.isDelivered(roundId, options).catch((error: unknown) => {
-      if (error instanceof ApiError && error.status !== 401 && !isTransient(error)) return false
-      throw error
-    })
 
   /** Downloads one of the round's files, within the round's time. */
   const fetchFile = async (
@@ -172,7 +179,7 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
         // An earlier attempt may have arrived although its response was lost; that update counts, so this is success. A service
         // that refuses early may also cut off the upload before its response can be read.
         const mayHaveArrived = isConflict(error) || error instanceof NetworkError
-        if (mayHaveArrived && (await hasArrived(roundId, options))) return { updateId: null, alreadyKept: true }
+        if (mayHaveArrived && (await hasArrived(status, roundId, options))) return { updateId: null, alreadyKept: true }
         throw error
       }
     },

@@ -1,8 +1,7 @@
 import type { operations } from '../client/api.gen.ts'
 import { type ApiClient, ApiError } from '../client/client.ts'
 import type { SecureStatus } from '../secure-aggregation/server-round.ts'
-import type { CallOptions, SecureCalls } from './device.ts'
-import type { SecureState } from './secure-state.ts'
+import type { CallOptions, SecureCalls, SecureState } from './device.ts'
 import type { Transport } from './transport.ts'
 
 type Body = operations['getSecureRound']['responses'][200]['content']['application/json']

@@ -11,9 +11,8 @@ import { fullLayoutOf, requireSameLayout } from '../tensors/layout.ts'
 import { readWeights } from '../tensors/read-weights.ts'
 import { bytesSource } from '../tensors/sources.ts'
 import { elementCount } from '../tensors/weight-file.ts'
-import type { CallOptions, Device, SecureCalls, Submission, TrainingReport } from './device.ts'
+import type { CallOptions, Device, SecureCalls, SecureState, Submission, TrainingReport } from './device.ts'
 import { requireUpdate } from './require-update.ts'
-import type { SecureState } from './secure-state.ts'
 
 /** The result of training in a secure round: both complete files, in any container format. */
 export interface SecureUpdate {

@@ -53,7 +53,7 @@ export const takePart = async (
   try {
     const plan = await device.plan(roundId, options)
     const within = { ...options, until: Math.min(options.until ?? plan.timeoutAt, plan.timeoutAt) }
-    if (plan.secure) return await takePartUnseen(device, plan, trainer, within)
+    if (plan.secure) return await takePartSecurely(device, plan, trainer, within)
     const control = await device.control(plan, within)
     const model = await device.model(plan, within)
     const evaluation =
@@ -83,7 +83,7 @@ export const takePart = async (
  * Does the same in a secure round. A device that is interrupted leaves the round: only `takeSecurePart` resumes one, because a
  * resumed part has no update to return.
  */
-const takePartUnseen = async (
+const takePartSecurely = async (
   device: Device,
   plan: Plan,
   trainer: LocalTrainer,

@@ -8,7 +8,7 @@ import { hookProgram, startAgents } from './agents.ts'
 import { operatorOf, registered } from './operator.ts'
 import { until } from './service-process.ts'
 
-it('push, deploy at 10%, watch it climb; a failing version rolls back automatically; rollback withdraws the good one too', async () => {
+it('push, deploy at 10%, watch it climb; a failing version rolls back automatically; rollback keeps the good one until --to-version names another', async () => {
   const service = await startWorld({ isRealTime: true })
   const operator = await operatorOf(() => service.baseUrl)
   const cwd = await emptyFolder()
@@ -60,9 +60,10 @@ it('push, deploy at 10%, watch it climb; a failing version rolls back automatica
 
   const output = agents.map((agent) => agent.lines.length)
   expect(await svc('rollback', 'm')).toMatchObject({
-    exitCode: 0,
-    stdout: expect.stringMatching(/^Rolled back the rollout of version 2\.0\.0 /),
+    exitCode: 1,
+    stderr: expect.stringContaining('was rolled back automatically'),
   })
+  expect(await svc('rollback', 'm', '--to-version', '1.0.0')).toMatchObject({ exitCode: 0 })
   await Promise.all(agents.map((agent, n) => agent.line('version 1.0.0 is active', output[n])))
   await allRun('1.0.0')
 })

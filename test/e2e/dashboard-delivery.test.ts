@@ -134,6 +134,13 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
       [one, one.closest('td')!].map((box) => box.getBoundingClientRect().right),
     )
     expect(ends[0]).toBeLessThan(ends[1]!)
+    // The open page shows what is recorded meanwhile.
+    const metadata = { metadata: { dataset: '2026-11' } }
+    await world.request('PATCH', '/api/v1/models/my-model/versions/1', { key, body: metadata })
+    await press('Metadata of 1.0.0')
+    await page.getByRole('dialog').getByText('2026-11').waitFor()
+    await expectAccessible(page)
+    await press('Close')
 
     await press('Deploy 2.0.0')
     await type('First, %', '50')

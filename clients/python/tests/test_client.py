@@ -33,7 +33,15 @@ def test_a_version_is_pushed_once_and_pulled_whole(client: Client, tmp_path: Pat
     with pytest.raises(TributaryError) as refused:
         client.push("pushed", {"w": np.ones(1)}, "1.0.0")
     assert (refused.value.code, refused.value.status) == ("conflict", 409)
-    assert client.push("pushed", {"w": np.ones(1)}).version == 2
+    assert client.push("pushed", {"w": np.ones(1)}, metadata={"accuracy": np.float32(0.5), "tuned": True}).metadata == {
+        "accuracy": 0.5,
+        "tuned": True,
+    }
+    recorded = client.push("pushed", START, "1.0.0", metadata={"épochs": 3, "dataset": "ü"})
+    assert recorded == client.model("pushed").versions[0]
+    assert recorded.metadata == {"épochs": 3, "dataset": "ü"}
+    with pytest.raises(ValueError, match="'loss'.* must be a finite number, not nan"):
+        client.push("pushed", START, "1.0.0", metadata={"loss": float("nan")})
     assert client.promote("pushed", 1, "production") == "1.0.0"
     assert client.weights("pushed", "production")["w"].shape == (2, 2)
     path = client.pull("pushed", "1.0.0", to=tmp_path)

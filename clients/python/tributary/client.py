@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import socket
 import sys
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from . import records
-from .connection import Connection, Json, hex_of, home, quote, sha256_of
+from .connection import Connection, Json, hex_of, home, plain, quote, sha256_of
 from .device import Device, State
 from .errors import TributaryError, network_error
 from .records import Deployment, DeviceRecord, ListedDevice, Model, Version
@@ -51,6 +52,15 @@ def record(kind: type[T], body: Json, **more: Any) -> T:
         value = body.get(each.name)
         known[each.name] = [record(nested[each.name], item) for item in value or []] if each.name in nested else value
     return kind(**known, **more)
+
+
+def _entries(metadata: Mapping[str, Any]) -> Json:
+    """Metadata as it is sent: numpy and torch scalars as numbers."""
+    entries: Json = json.loads(json.dumps(metadata, default=plain))
+    for each, value in entries.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"metadata[{each!r}] must be a finite number, not {value}.")
+    return entries
 
 
 class _Refreshed:
@@ -259,13 +269,16 @@ class Client:
         version: str | None = None,
         description: str | None = None,
         framework: str = "pytorch",
+        metadata: Mapping[str, Any] | None = None,
     ) -> Version:
         """Add a version to a model, and create the model if it does not exist.
 
         `weights` is a file, or arrays or tensors by name (a PyTorch state dict), which are stored as a safetensors
         file. `version` is a semantic version; if absent, the service assigns a number. Pushing the same bytes under the
-        same version again succeeds.
+        same version again succeeds. `metadata` is recorded with the version: text, numbers, and booleans by key, such
+        as metrics and parameters.
         """
+        entries = _entries(metadata or {})
         with tempfile.TemporaryDirectory() as folder:
             if isinstance(weights, Mapping):
                 path = Path(folder) / "weights.safetensors"
@@ -277,7 +290,12 @@ class Client:
             except TributaryError as error:
                 if error.status != 409:
                     raise
-            return self._upload(name, path, version, description)
+            pushed = self._upload(name, path, version, description, entries)
+        if all((pushed.metadata or {}).get(each) == value for each, value in entries.items()):
+            return pushed
+        # The version was there before this upload.
+        target = f"/models/{quote(name)}/versions/{pushed.version}"
+        return record(Version, self.connection.call("PATCH", target, {"metadata": entries}, expects=("version",)))
 
     def promote(self, name: str, version: str | int, alias: str) -> str:
         """Point an alias (`name@alias`) to a version: a number, label, or other alias. Returns the version's label."""
@@ -317,8 +335,11 @@ class Client:
             copied: Weights = {each: array.copy() for each, array in weights.items()}
             return to_torch(copied, types) if torch else copied
 
-    def _upload(self, name: str, path: Path, version: str | None, description: str | None) -> Version:
-        told = {"version_label": version, "description": description}
+    def _upload(
+        self, name: str, path: Path, version: str | None, description: str | None, metadata: Json
+    ) -> Version:
+        recorded = json.dumps(metadata) if metadata else None
+        told = {"version_label": version, "description": description, "metadata": recorded}
         form = {each: text for each, text in told.items() if text is not None}
         target = f"/models/{quote(name)}/versions/upload"
         size = path.stat().st_size

@@ -178,7 +178,7 @@ class Connection:
         headers = {}
         if body is not None:
             headers["content-type"] = "application/json"
-            options["body"] = json.dumps(body, allow_nan=False, default=_plain).encode()
+            options["body"] = json.dumps(body, allow_nan=False, default=plain).encode()
         return self.retrying(
             f"{method} {path}", lambda: self._json(method, path, headers=headers, **options), until, repeats
         )
@@ -353,7 +353,7 @@ def _read(answer: http.client.HTTPResponse) -> bytes:
         raise network_error(f"The connection broke during the download ({error}).") from error
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A numpy or torch scalar as a number."""
     if hasattr(value, "item"):
         return value.item()

@@ -18,13 +18,21 @@ from pathlib import Path
 from typing import Any
 
 from .connection import Connection, Json, home, quote
-from .errors import TributaryError
+from .errors import TributaryError, network_error
 from .plan import Plan, plan_of, timestamp
 
 log = logging.getLogger("tributary")
 
 MAX_REASON = 2000
 INVENTED_NAMES = 3
+SECURE_WAIT_SECONDS = 25
+#: The fields of a secure round's state.
+SECURE_FIELDS = (
+    *("round_id", "status", "reason", "settings", "device_id"),
+    *("counted", "answered", "roster", "shares", "delivered"),
+)
+#: The status of a secure round in which each message is expected.
+SECURE_STEPS = {"keys": "advertising", "shares": "sharing", "unmask": "unmasking"}
 
 
 @dataclass(frozen=True)
@@ -213,6 +221,36 @@ class Device:
         """The status of the round: pending, active, aggregating, completed, or failed."""
         path = f"/training/rounds/{round_id}/status"
         return str(self.connection.call("GET", path, expects=("id", "status"))["status"])
+
+    def secure_state(self, plan: Plan, known_status: str | None = None) -> Json:
+        """The state of a secure round. With `known_status`, the service may hold the response until it differs."""
+        return self._secure_state(
+            "GET",
+            plan,
+            query={"known_status": known_status, "wait_seconds": SECURE_WAIT_SECONDS if known_status else None},
+            timeout=SECURE_WAIT_SECONDS + 30,
+        )
+
+    def send_secure(self, plan: Plan, step: str, message: Json) -> Json:
+        """Send this device's message of a step ("keys", "shares", or "unmask"). Returns the state of the round."""
+        try:
+            return self._secure_state("POST", plan, f"/{step}", message)
+        except TributaryError as error:
+            if error.status != 409:
+                raise
+            # An earlier attempt may have arrived although its response did not.
+            state = self.secure_state(plan)
+            is_waiting = state["status"] == SECURE_STEPS[step]
+            if state["answered"] if is_waiting else state["counted"] and state["status"] != "failed":
+                return state
+            raise
+
+    def _secure_state(self, method: str, plan: Plan, step: str = "", body: Json | None = None, **options: Any) -> Json:
+        path = f"/training/rounds/{plan.round_id}/secure{step}"
+        state = self.connection.call(method, path, body, until=plan.timeout_at, expects=SECURE_FIELDS, **options)
+        if state["round_id"] != plan.round_id:
+            raise network_error(f"The service sent the state of round {state['round_id']}, not of {plan.round_id}.")
+        return state
 
     def _download(self, plan: Plan, what: str, target: Path) -> bool:
         file = plan.model if what == "model" else plan.control

@@ -55,6 +55,16 @@ class Plan:
         return bool(self.raw.get("raw_vector"))
 
     @property
+    def secure(self) -> bool:
+        """Whether the round uses secure aggregation."""
+        return "secure_aggregation" in self.raw
+
+    @property
+    def private(self) -> bool:
+        """Whether the round has differential privacy."""
+        return "privacy" in self.raw
+
+    @property
     def seconds_left(self) -> float:
         """Seconds until the round ends."""
         return max(0.0, self.timeout_at - time.time())

@@ -16,6 +16,7 @@ class Version:
     model_size_bytes: int
     model_hash: str
     uploaded_at: str
+    metadata: dict[str, Any]
     formats: list[dict[str, Any]]
     trained_by: dict[str, Any] | None
     aliases: list[str]
@@ -84,6 +85,7 @@ class Group:
     group_type: str
     tags: list[str]
     device_count: int
+    filter: list[dict[str, Any]] | None
     created_at: str
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import math
@@ -21,7 +22,7 @@ from .device import Device, State, write_whole
 from .errors import TributaryError, network_error, reason_of
 from .plan import Plan
 from .strategies import control_change, correction_of
-from .weights import Types, Weights, conform, read_weights, to_numpy, to_torch, write_weights
+from .weights import Array, Types, Weights, conform, read_weights, to_numpy, to_torch, write_weights
 
 log = logging.getLogger("tributary")
 
@@ -45,7 +46,11 @@ RESULT_FIELDS: Mapping[str, Any] = {
     "global_metrics": (dict, type(None)),
     "seconds": (int, float),
 }
+#: In a round's folder: this device's part in a secure round, with its secrets.
+SECURE = "secure.json"
 FAILURE_REPORT_SECONDS = 5.0
+#: A round that takes longer has heartbeats, so that the service notices if the device is gone.
+FIRST_HEARTBEAT_SECONDS = 2.0
 
 
 class NotNeeded(Exception):
@@ -98,20 +103,30 @@ class RoundWork:
             status = error.status if isinstance(error, TributaryError) else None
             if isinstance(error, TributaryError) and (error.is_passing or status == 401):
                 raise
+            # `_remove` asks the service before the next round.
+            may_be_delivered = (_is_stop(error) or _is_unmasking(folder)) and (folder / FINISHED).exists()
+            with contextlib.suppress(OSError):  # A disk that fails must still be reported.
+                (folder / SECURE).unlink()
             # Its heartbeats may notice first that the round is closed, so that `train` gives up.
             is_closed = status == 409 or (plan is not None and plan.over.is_set())
+            # A device may also leave a secure round by its own decision, which is reported if the round still needs it.
+            is_conflict = is_closed or (isinstance(error, TributaryError) and error.code == "conflict")
+            is_unneeded = is_conflict and not _is_stop(error) and _has_enough(device, round_id, plan)
             # A round that is over needs no failure report.
-            if not is_closed and status != 404:
+            if not is_closed and not is_unneeded and status != 404:
                 _report_failure(device, round_id, error)
-            # A stopped program may have submitted its update: `_remove` asks the service before the next round.
-            if not (_is_stop(error) and (folder / FINISHED).exists()):
+            if not may_be_delivered:
                 shutil.rmtree(folder, ignore_errors=True)
-            if is_closed and isinstance(error, Exception) and not _is_stop(error) and _has_enough(device, round_id):
+            if is_unneeded:
                 raise NotNeeded(f"This device's update is not needed: {reason_of(error)}") from error
             raise
         shutil.rmtree(folder, ignore_errors=True)
         log.info("%s", result)
         return result
+
+    def unmasking(self) -> str | None:
+        """The secure round that has this device's masked update, and awaits its shares. Heartbeats do not name it."""
+        return next((folder.name for folder in self.state.rounds.iterdir() if _is_unmasking(folder)), None)
 
     def evaluate_last(self, device: Device, round_id: str) -> None:
         """Evaluate a job's last model and report the result or the reason. Raises transient errors, for a retry."""
@@ -139,31 +154,61 @@ class RoundWork:
         return read_weights(folder / "global", plan.raw_vector)
 
     def _train_and_submit(self, device: Device, plan: Plan, folder: Path) -> RoundResult:
-        if "secure_aggregation" in plan.raw:
-            raise ValueError("Python devices cannot take part in secure aggregation: use svc agent --trainer.")
+        finished = (self._submit_masked if plan.secure else self._submit)(device, plan, folder)
+        # Version 1.0.0 wrote no job_id.
+        self._keep(folder, {"job_id": plan.job_id, **finished})
+        return _result(plan, finished)
+
+    def _finished(self, device: Device, plan: Plan, folder: Path) -> Json:
+        """What training wrote, in this run or in an earlier one."""
         finished = _read_finished(folder)
         if finished is None:
             finished = {**self._train(device, plan, folder), "job_id": plan.job_id}
             write_whole(folder / FINISHED, json.dumps(finished).encode())
         else:
             log.info("Round %d: submitting the update that was trained before the interruption.", plan.round_number)
-        result = RoundResult(plan, **{name: finished[name] for name in RESULT_FIELDS})
-        control = folder / "control-change"
+        return finished
+
+    def _submit_masked(self, device: Device, plan: Plan, folder: Path) -> Json:
+        """Submit an update of which the service learns only the sum with those of other devices."""
+        try:
+            from .secure_part import changes_of, encode
+            from .secure_round import take_secure_part
+        except ImportError as error:
+            message = f"The round uses secure aggregation, for which this device needs cryptography ({error})"
+            raise ValueError(f"{message}: pip install cryptography") from None
+        finished: Json = {}
+
+        def train(settings: Json) -> Array:
+            finished.update(self._finished(device, plan, folder))
+            before, _ = self._model_of(device, plan, folder)
+            after, _ = read_weights(folder / "update", plan.raw_vector)
+            metrics, limit = finished["metrics"], settings["range"]
+            figures = (metrics.get("loss"), _accuracy(metrics))
+            words, clipped = encode(changes_of(before or {}, after), finished["num_samples"], settings, *figures)
+            if clipped > 0:
+                log.warning("%d weights changed by more than %g and were clipped to this limit.", clipped, limit)
+            return words
+
+        take_secure_part(device, plan, folder / SECURE, train)
+        return finished or self._finished(device, plan, folder)
+
+    def _submit(self, device: Device, plan: Plan, folder: Path) -> Json:
+        finished = self._finished(device, plan, folder)
+        result, control = _result(plan, finished), folder / "control-change"
         device.submit(
             plan,
             (folder / "update").read_bytes(),
             result.num_samples,
             loss=result.metrics.get("loss"),
-            accuracy=_sendable(result.metrics, without=frozenset(result.metrics) - {"accuracy"}).get("accuracy"),
+            accuracy=_accuracy(result.metrics),
             training_time_seconds=result.seconds,
             metrics=_sendable(result.metrics, without=OWN_FIELDS),
             evaluation=_evaluation(result),
             final_model=self.evaluate is not None,
             control=control.read_bytes() if control.exists() else None,
         )
-        # Version 1.0.0 wrote no job_id.
-        self._keep(folder, {"job_id": plan.job_id, **finished})
-        return result
+        return finished
 
     def _keep(self, folder: Path, finished: Json) -> None:
         """Keep what later rounds need of an accepted update."""
@@ -194,7 +239,9 @@ class RoundWork:
             plan.personal = {name: array.copy() for name, array in (memory or before).items()}
         given: Any = to_torch(weights, types) if self.torch and weights is not None else weights
         global_metrics = None
-        if self.evaluate is not None and weights is not None:
+        # The service learns no figures of a single device in these rounds, by heartbeats either.
+        is_confidential = plan.secure or plan.private
+        if self.evaluate is not None and weights is not None and not is_confidential:
             global_metrics = _numbers(self.evaluate(given), "evaluate")
         began = time.monotonic()
         after, num_samples, metrics = _checked(self.train(given, plan))
@@ -240,7 +287,9 @@ class _Heartbeats:
         self._device.connection.stop.set()
 
     def _run(self) -> None:
-        while not self._plan.over.is_set() and not self._device.connection.stop.wait(self._interval):
+        rest = min(FIRST_HEARTBEAT_SECONDS, self._interval)
+        while not self._plan.over.is_set() and not self._device.connection.stop.wait(rest):
+            rest = self._interval
             try:
                 self._beat()
             except TributaryError as error:
@@ -311,6 +360,14 @@ def _sendable(metrics: Mapping[str, float], without: frozenset[str]) -> dict[str
     return sent
 
 
+def _accuracy(metrics: Mapping[str, float]) -> float | None:
+    return _sendable(metrics, without=frozenset(metrics) - {"accuracy"}).get("accuracy")
+
+
+def _result(plan: Plan, finished: Json) -> RoundResult:
+    return RoundResult(plan, **{name: finished[name] for name in RESULT_FIELDS})
+
+
 def _evaluation(result: RoundResult) -> tuple[int, dict[str, float]] | None:
     if result.global_metrics is None:
         return None
@@ -326,10 +383,13 @@ def _is_stop(error: BaseException) -> bool:
     return isinstance(error, (KeyboardInterrupt, Stopped))
 
 
-def _has_enough(device: Device, round_id: str) -> bool:
-    """Whether the round stopped accepting updates because it had enough."""
+def _has_enough(device: Device, round_id: str, plan: Plan | None) -> bool:
+    """Whether the round stopped accepting updates because it had enough. A secure round is active until it is unmasked."""
     try:
-        return device.round_status(round_id) in ("aggregating", "completed")
+        status = device.round_status(round_id)
+        if status == "active" and plan is not None and plan.secure:
+            return device.secure_state(plan)["status"] in ("unmasking", "done")
+        return status in ("aggregating", "completed")
     except TributaryError:
         return False
 
@@ -349,6 +409,10 @@ def _read_json(path: Path) -> Json | None:
     except (OSError, ValueError):
         return None
     return body if isinstance(body, dict) else None
+
+
+def _is_unmasking(folder: Path) -> bool:
+    return (_read_json(folder / SECURE) or {}).get("step") in ("masked", "unmasked")
 
 
 def _read_finished(folder: Path) -> Json | None:

@@ -143,6 +143,10 @@ class _Loop:
         """Run until the rounds are done. Raises the errors of refused requests."""
         while self._left != 0:
             began = time.monotonic()
+            unmasking = self._work.unmasking()
+            if unmasking is not None:
+                self._take_part(device, unmasking)
+                continue
             answer = device.heartbeat(self._metrics(), wait_seconds=min(self.interval, MAX_WAIT_SECONDS))
             if answer.pending_round_id is not None:
                 self._take_part(device, answer.pending_round_id)

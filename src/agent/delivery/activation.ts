@@ -60,13 +60,10 @@ const restorePrevious = async (state: ModelState, failed: KeptVersion, context: 
   })
 }
 
-/**
- * Returns the version to return to once `next` runs: the running one, unless `next` is the one before it. Then the running version
- * was rolled back, and nothing returns to it.
- */
-const previousOf = ({ current, previous }: ModelState, next: KeptVersion): KeptVersion | null => {
+/** Returns the version to return to once `next` runs: the running one, unless its plan was withdrawn. */
+const previousOf = ({ current, previous, plans }: ModelState, next: KeptVersion): KeptVersion | null => {
   if (isSameVersion(current, next)) return previous
-  return isSameVersion(previous, next) ? null : current
+  return current === null || current.planId === null || plans.includes(current.planId) ? current : null
 }
 
 /**
@@ -148,7 +145,8 @@ export const withdraw = async (
   }
   const current = next === null ? null : { ...next, planId: null, hooked: hook !== null }
   // Nothing returns to the withdrawn version, so its file can be deleted.
-  const done = { ...state, current, previous: null, trying: null, refused: null }
+  const previous = isSameVersion(state.current, next) ? state.previous : null
+  const done = { ...state, current, previous, trying: null, refused: null }
   await save(done)
   return done
 }

@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { boundOrganizations } from '../../../test/organizations.ts'
 import { formOf } from '../../../test/world.ts'
@@ -38,6 +40,7 @@ test('a version from a rollout is downloaded, verified, activated, and reported'
     previous: null,
     trying: null,
     refused: null,
+    plans: [plan],
     path: join(unit.folder, model, `${sha256}.txt`),
   })
   expect(unit.lines).toEqual(['Model m: downloading version 1.0.0, 1 kB.', 'Model m: version 1.0.0 is active.'])
@@ -85,6 +88,38 @@ test('a rollback runs the previous version at once without a download, and older
   await unit.line('withdrawn; there is no previous version.')
   expect(await unit.running(model)).toBe(null)
   await expect.poll(files).toBe(1)
+})
+
+test('a device returns to the version that ran before, but never to one whose plan was withdrawn', async () => {
+  const contents = ['first', 'second', 'third']
+  const { world, device, model, rollOut, rollBack } = await startFleet(await openOrganization(), ...contents)
+  const unit = await startUnit(world, device)
+  const actives = (version: string) =>
+    unit.lines.filter((line) => line.includes(`version ${version} is active.`)).length
+  const plans: string[] = []
+  for (const version of ['1.0.0', '2.0.0', '1.0.0']) {
+    plans.push(await rollOut(version))
+    await unit.pull()
+    await expect.poll(() => actives(version)).toBe(plans.length === 3 ? 2 : 1)
+  }
+  // An older version from a newer plan is no rollback: the newer version is still there when that plan is withdrawn.
+  await rollBack(plans.pop()!)
+  await unit.pull()
+  await expect.poll(() => actives('2.0.0')).toBe(2)
+  expect(unit.downloads).toEqual(['1.0.0', '2.0.0'])
+
+  plans.push(await rollOut('3.0.0'))
+  await unit.pull()
+  await expect.poll(() => actives('3.0.0')).toBe(1)
+  // Two at once, so that the device returns to a version that it no longer has.
+  await rollBack(plans.pop()!)
+  await rollBack(plans.pop()!)
+  await unit.pull()
+  await expect.poll(() => actives('1.0.0')).toBe(3)
+  await rollBack(plans.pop()!)
+  await unit.pull()
+  await unit.line('withdrawn; there is no previous version.')
+  expect(await unit.running(model)).toBe(null)
 })
 
 test('a version that no plan assigns anymore is replaced by the previous one, or by nothing', async () => {
@@ -231,6 +266,33 @@ test('a rollback stops a running hook, and the hook is called for the previous v
   await expect.poll(notes).toEqual(['m 1.0.0 first -', 'm 2.0.0 second first', 'm 1.0.0 first first'])
 })
 
+test('a version that waits for activation replaces one whose hook is running, and the previous version is kept', async () => {
+  const contents = ['first', 'second', 'third', 'fourth']
+  const { world, device, key, model, rollOut } = await startFleet(await openOrganization(), ...contents)
+  await world.register('edge-2')
+  const folder = await emptyFolder()
+  const hook = notingHook(folder, '', 'if [ "$MODEL_VERSION" = 3.0.0 ]; then sleep 60; fi')
+  const unit = await startUnit(world, device, { hook })
+  for (const version of ['1.0.0', '2.0.0']) {
+    await rollOut(version)
+    await unit.pull()
+    await unit.line(`version ${version} is active`)
+  }
+  await rollOut('3.0.0')
+  await unit.pull()
+  await expect.poll(() => readFile(join(folder, 'notes'), 'utf8')).toContain('m 3.0.0')
+  const devices = ['edge-1', 'edge-2']
+  await post(world, key, '/deploy/execute', {
+    model_name: 'm',
+    model_version: '4.0.0',
+    strategy: 'blue_green',
+    devices,
+  })
+  await unit.pull()
+  await unit.line('version 4.0.0 is ready')
+  expect(await unit.pointer(model)).toMatchObject({ current: { version: '2.0.0' }, previous: { version: '1.0.0' } })
+})
+
 test('an interrupted activation is retried after a restart, but not forever', async () => {
   const { world, device, model, rollOut } = await startFleet(await openOrganization(), 'first', 'second')
   const folder = await emptyFolder()
@@ -351,7 +413,7 @@ const rolledBackMeanwhile = async (options: { readonly folder?: string } = {}) =
   await expect.poll(() => unit.reports.at(-1)?.state).toBe('active')
   await unit.stop()
   await rollBack(plan)
-  return { world, device, model, unit }
+  return { world, device, plan, model, unit }
 }
 
 test('a device that only got a new key stops running a version that was rolled back meanwhile', async () => {
@@ -360,6 +422,27 @@ test('a device that only got a new key stops running a version that was rolled b
   await again.pull()
   await again.line('withdrawn; there is no previous version.')
   expect(await again.running(model)).toBeNull()
+})
+
+test('so does one whose reports had not arrived, and keeps a version that another service gave it', async () => {
+  const { world, device, plan, model, unit } = await rolledBackMeanwhile()
+  await sql`delete from plan_reports`.execute(world.database!.sql)
+  const report = { state: 'active', version: '1.0.0' }
+  const resume = async (planId: string) => {
+    await writeFile(join(unit.folder, 'reports.json'), JSON.stringify([{ planId, report }]))
+    const again = await startUnit(world, device, { folder: unit.folder, apiKey: `a new key for ${planId}` })
+    const parts = again.parts()
+    await again.pull()
+    await expect.poll(again.parts).toBeLessThan(parts)
+    await again.stop()
+  }
+  await resume(randomUUID())
+  expect(await unit.running(model)).toBe('first')
+  const pointer = join(unit.folder, model, 'current.json')
+  const state = (await unit.pointer(model))!
+  await writeFile(pointer, JSON.stringify({ ...state, current: { ...state.current, planId: plan } }))
+  await resume(plan)
+  expect(await unit.running(model)).toBeNull()
 })
 
 test('another device keeps the running version', async () => {

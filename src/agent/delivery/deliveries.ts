@@ -17,7 +17,7 @@ import { folderOf } from './model-state.ts'
 import { createModelSteps } from './model-steps.ts'
 import { type ModelStore, openModelStore } from './model-store.ts'
 import { type ModelWorker, startModelWorker } from './model-worker.ts'
-import { openOutbox } from './report-outbox.ts'
+import { openOutbox, type ReportOutbox } from './report-outbox.ts'
 import { createTimeSlices } from './time-slices.ts'
 
 /** The part of the heartbeats that concerns assignments. */
@@ -45,7 +45,9 @@ export interface DeliveriesOptions {
   readonly log: (message: string) => void
 }
 
-type Identity = Pick<DeliveriesOptions, 'apiKey' | 'device' | 'signal'>
+interface Identity extends Pick<DeliveriesOptions, 'apiKey' | 'device' | 'signal'> {
+  readonly outbox: Pick<ReportOutbox, 'sendWaiting'>
+}
 
 /** Returns the plans that this device has reported on to this service; null if it refuses the key, which may be replaced. */
 const plansKnownTo = async ({ device, signal }: Identity): Promise<ReadonlySet<string> | null> => {
@@ -60,7 +62,7 @@ const plansKnownTo = async ({ device, signal }: Identity): Promise<ReadonlySet<s
 
 /**
  * Keeps the running versions without their plans if another device, perhaps of another service, got them. A new key alone does
- * not make it another device: then the service knows its reports on these plans.
+ * not make it another device: then the service knows its reports on these plans, or accepts those that are waiting.
  */
 const takeOver = async (store: ModelStore, identity: Identity): Promise<void> => {
   const path = join(store.root, 'device')
@@ -70,12 +72,13 @@ const takeOver = async (store: ModelStore, identity: Identity): Promise<void> =>
   let known: ReadonlySet<string> | null = null
   for (const name of before === null ? [] : await store.names()) {
     const folder = store.folder(name)
-    const state = await folder.load()
+    const state = await folder.load().catch(() => null)
     const planId = state?.current?.planId ?? null
     if (state === null || state.current === null || planId === null) continue
     known ??= await plansKnownTo(identity)
     if (known === null) return
-    if (!known.has(planId)) await folder.save({ ...state, current: { ...state.current, planId: null }, refused: null })
+    if (known.has(planId) || (await identity.outbox.sendWaiting(planId, identity.signal))) continue
+    await folder.save({ ...state, current: { ...state.current, planId: null }, refused: null })
   }
   // On a full disk, this is repeated at the next start.
   await writeDurably(path, digest).catch(() => undefined)
@@ -110,7 +113,7 @@ export const startDeliveries = async (options: DeliveriesOptions): Promise<Deliv
   }
   let isOpen = false
   const open = async (): Promise<void> => {
-    await takeOver(store, options)
+    await takeOver(store, { ...options, outbox })
     // Includes models of earlier runs: one may have been withdrawn while this device was offline.
     for (const name of await store.names()) workerOf(name)
     isOpen = true

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { readLines } from '../bounded-lines.ts'
+import { readLines } from '../run-command.ts'
 import { emptyFolder } from './delivery.fixture.ts'
 import { commandHook, type HookTask, metricsOf } from './model-hook.ts'
 

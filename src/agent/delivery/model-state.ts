@@ -6,7 +6,7 @@ export type Metrics = Readonly<Record<string, number>>
 
 /** A version stored on this device, or, for a model without a file, a name that its hook has resolved. */
 export interface KeptVersion {
-  /** The plan that assigns it; null if no plan does anymore. */
+  /** The plan that assigned it; null if that was withdrawn and this version runs on. */
   readonly planId: string | null
   readonly version: string
   readonly format: string | null
@@ -39,6 +39,17 @@ export interface ModelState {
   /** The activation in progress when this was written, with the number of attempts. A `version` of null stops the model. */
   readonly trying: { readonly version: KeptVersion | null; readonly attempts: number } | null
   readonly refused: Refused | null
+  /** The plans that have assigned versions and were not withdrawn since, oldest first, whether their versions ran or not. */
+  readonly plans: readonly string[]
+}
+
+/** More than this device ever returns through. */
+const MAX_PLANS = 100
+
+/** Returns the plans once this one assigns the version. If it did so before, all newer ones were withdrawn. */
+export const plansUpTo = (plans: readonly string[], planId: string): readonly string[] => {
+  const at = plans.indexOf(planId)
+  return [...(at < 0 ? plans : plans.slice(0, at)), planId].slice(-MAX_PLANS)
 }
 
 export const emptyState = (modelId: string | null, modelName: string | null): ModelState => ({
@@ -48,6 +59,7 @@ export const emptyState = (modelId: string | null, modelName: string | null): Mo
   previous: null,
   trying: null,
   refused: null,
+  plans: [],
 })
 
 const isVersion = (value: unknown): boolean => {
@@ -59,13 +71,16 @@ const isVersion = (value: unknown): boolean => {
 /** Returns the state from the content of its file; null if that is something else. */
 export const modelStateOf = (value: unknown): ModelState | null => {
   if (!isObject(value)) return null
-  const { path: _, ...state } = { ...emptyState(null, null), ...value } as ModelState & { readonly path?: unknown }
-  const { current, previous, trying, refused } = state
+  const { path: _, ...found } = { ...emptyState(null, null), ...value } as ModelState & { readonly path?: unknown }
+  const { current, previous, trying, refused, plans } = found
   const isValid =
     [current, previous, trying?.version].every(isVersion) &&
     (trying === null || typeof trying.attempts === 'number') &&
-    (refused === null || isObject(refused))
-  return isValid ? state : null
+    (refused === null || isObject(refused)) &&
+    Array.isArray(plans)
+  if (!isValid) return null
+  // Written by an agent that did not store them.
+  return plans.length === 0 && current?.planId ? { ...found, plans: [current.planId] } : found
 }
 
 /** Returns a name for the model's folder that consists only of ids and digests. */

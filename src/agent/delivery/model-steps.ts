@@ -4,7 +4,15 @@ import type { Device } from '../../sdk/device.ts'
 import { type ActivationContext, activate, type Measure, withdraw } from './activation.ts'
 import { DeliveryFailed, fetchVersion } from './fetch-version.ts'
 import type { ModelHook } from './model-hook.ts'
-import { describeMetrics, emptyState, type KeptVersion, type ModelState, type Refused, titleOf } from './model-state.ts'
+import {
+  describeMetrics,
+  emptyState,
+  type KeptVersion,
+  type ModelState,
+  plansUpTo,
+  type Refused,
+  titleOf,
+} from './model-state.ts'
 import type { ModelFolder } from './model-store.ts'
 import type { ReportOutbox } from './report-outbox.ts'
 import type { TimeSlices } from './time-slices.ts'
@@ -21,6 +29,7 @@ export interface StepsContext {
 
 /** The operations on one model on this device. Each works from the state on disk, so it may be killed at any point. */
 export interface ModelSteps {
+  /** Loads the state, unless it is loaded. @throws if it cannot be read now: nothing that it names may be taken for unused */
   load(): Promise<void>
   /** Downloads and activates the requested version as far as necessary. @throws DeliveryFailed, or a transient error */
   ensureActive(requested: Assignment, stop: AbortSignal): Promise<void>
@@ -79,9 +88,18 @@ const keepsRunning = ({ current }: ModelState): string =>
 const nameOf = ({ planId, version }: Assignment, what: DeliveryReport['state']): string =>
   `${planId} ${version} ${what}`
 
+/** @throws DeliveryFailed */
+const requireSource = ({ file, modelName }: Assignment, hook: ModelHook | null): void => {
+  if (file !== null || hook !== null) return
+  throw new DeliveryFailed(
+    `The catalog has no model '${modelName}', and this device has no --on-model command that could resolve the name.`,
+  )
+}
+
 export const createModelSteps = (context: StepsContext): ModelSteps => {
   const { folder, hook, measure, outbox } = context
   let state: ModelState = emptyState(null, null)
+  let isLoaded = false
   /** The last report in this run of the agent. After a start, the current state is reported once more. */
   let reported = ''
 
@@ -124,12 +142,8 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
   }
 
   const fetch = async (requested: Assignment, signal: AbortSignal): Promise<KeptVersion> => {
-    const { planId, version, format, modelName } = requested
-    if (requested.file === null && hook === null) {
-      throw new DeliveryFailed(
-        `The catalog has no model '${modelName}', and this device has no --on-model command that could resolve the name.`,
-      )
-    }
+    const { planId, version, format } = requested
+    requireSource(requested, hook)
     const size = requested.file?.sizeBytes ?? 0
     const file = await fetchVersion(requested, {
       device: context.device,
@@ -155,24 +169,29 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
     return isIt
   }
 
+  /** Before the version runs: until then, the running one stays if this plan is withdrawn, and an interrupted download is found. */
+  const startPlan = async ({ planId }: Assignment): Promise<void> => {
+    if (state.plans.at(-1) === planId) return
+    const saved = save({ ...state, plans: plansUpTo(state.plans, planId) })
+    // On a full disk, without a version to keep, the version itself says what is missing.
+    await (state.current === null ? saved.catch(() => undefined) : saved)
+  }
+
+  const load = async (): Promise<void> => {
+    if (!isLoaded) state = (await folder.load()) ?? state
+    isLoaded = true
+  }
+
   return {
     log,
-
-    load: async () => {
-      state = (await folder.load()) ?? state
-    },
+    load,
 
     ensureActive: async (requested, stop) => {
-      const { current, trying } = state
+      await load()
       state = { ...state, modelId: requested.modelId, modelName: requested.modelName }
-      if (trying === null && (await wasRefused(requested))) return
+      await startPlan(requested)
+      if (state.trying === null && (await wasRefused(requested))) return
       if (await isRunning(state, requested, context)) return adopt(requested)
-      if (current !== null && current.planId !== null && current.planId !== requested.planId) {
-        // From now on it is the previous version, and stays when the new plan is withdrawn.
-        await save({ ...state, current: { ...current, planId: null } })
-      }
-      // Otherwise the next run of the agent would not find an interrupted download whose plan is then gone.
-      if ((await folder.load()) === null) await save(state).catch(() => undefined)
       await deleteUnused(requested)
       const next = await fetch(requested, stop)
       if (requested.activate) {
@@ -190,8 +209,9 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
     },
 
     rollback: async (stop) => {
-      const { current, previous, trying } = state
-      const isGiven = current !== null && current.planId !== null
+      await load()
+      const { current, previous, trying, plans } = state
+      const isGiven = current !== null && current.planId !== null && current.planId === plans.at(-1)
       if (isGiven || trying !== null) {
         const next = isGiven ? previous : current
         const { current: active } = await withdraw(state, next, partsOf(stop))
@@ -214,9 +234,8 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
     },
 
     reportFailure: async (requested, reason) => {
-      log(
-        `version ${requested.version} failed: ${/[.!?]$/.test(reason) ? reason : `${reason}.`} ${keepsRunning(state)}`,
-      )
+      const sentence = /[.!?]$/.test(reason) ? reason : `${reason}.`
+      context.log(`${titleOf(requested)}: version ${requested.version} failed: ${sentence} ${keepsRunning(state)}`)
       await report(requested, { state: 'failed', reason })
     },
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { jsonOrNull } from '../../domain/parse-json.ts'
 import { renameDurably, writeDurably } from '../../platform/files/durable-file.ts'
 import { makeFolder } from '../../platform/files/make-folder.ts'
+import { nullIfMissing } from '../../platform/files/missing-file.ts'
 import { extensionByContent } from '../weight-file-extension.ts'
 import { isFolderName, type KeptVersion, type ModelState, modelStateOf } from './model-state.ts'
 
@@ -13,6 +14,7 @@ import { isFolderName, type KeptVersion, type ModelState, modelStateOf } from '.
  */
 export interface ModelFolder {
   readonly path: string
+  /** Null if nothing is stored, or something else. @throws if that cannot be read, for example with too many open files */
   load(): Promise<ModelState | null>
   save(state: ModelState): Promise<void>
   partPath(sha256: string): Promise<string>
@@ -57,7 +59,7 @@ const openFolder = (path: string): ModelFolder => {
     path,
 
     load: async () => {
-      const found = jsonOrNull(await readFile(pointer, 'utf8').catch(() => ''))
+      const found = jsonOrNull((await nullIfMissing(readFile(pointer, 'utf8'))) ?? '')
       const state = modelStateOf(found)
       // Missing, or damaged from outside. The running version is then unknown, and everything is downloaded again.
       if (state === null) return null

@@ -81,7 +81,8 @@ export const startModelWorker = ({ steps, restateSeconds, signal, onDone }: Work
   }
 
   const run = async (): Promise<void> => {
-    await steps.load()
+    // The work repeats it, and reports why it fails.
+    await steps.load().catch(() => undefined)
     let delivered: Assignment | null | undefined
     let outcome: Outcome = { waitMs: Number.POSITIVE_INFINITY, isSettled: false }
     let failures = 0

@@ -16,6 +16,8 @@ interface Waiting {
 export interface ReportOutbox {
   /** Resolves once the report is stored, unless the disk is full; sending is independent of that. Never rejects. */
   add(planId: string, report: DeliveryReport): Promise<void>
+  /** Sends a report on this plan that is waiting, which `run` repeats. False if there is none, or the service refuses it. */
+  sendWaiting(planId: string, signal: AbortSignal): Promise<boolean>
   /** Sends pending and new reports until the signal is aborted. Unsent ones stay on disk. */
   run(signal: AbortSignal): Promise<void>
 }
@@ -103,6 +105,20 @@ export const openOutbox = async ({ path, send, log }: OutboxOptions): Promise<Re
       wake()
       // A full disk must still be reported.
       if (!isIntermediate(report)) await persist().catch((error: unknown) => log(`${path}: ${String(error)}`))
+    },
+
+    sendWaiting: async (planId, signal) => {
+      const found = newestOfEach(waiting).find((one) => one.planId === planId)
+      if (found === undefined) return false
+      const { metrics: _, ...report } = found.report
+      try {
+        await send(planId, report, signal)
+        return true
+      } catch (error) {
+        signal.throwIfAborted()
+        if (isTransient(error) || !(error instanceof ApiError)) throw error
+        return false
+      }
     },
 
     run: async (signal) => {

@@ -124,6 +124,48 @@ test('a device keeps only the versions that it may still need', async () => {
   await expect.poll(kept).toEqual(['first'])
 })
 
+test('a pointer of an older agent, which names no plans, is used', async () => {
+  const { world, device, model, rollOut, rollBack } = await startFleet(await openOrganization(), 'first', 'second')
+  const first = await rollOut('1.0.0')
+  const before = await startUnit(world, device)
+  await before.pull()
+  await before.line('version 1.0.0 is active.')
+  await before.stop()
+  const { plans: _, ...older } = (await before.pointer(model))!
+  await writeFile(join(before.folder, model, 'current.json'), JSON.stringify(older))
+  const second = await rollOut('2.0.0')
+  const unit = await startUnit(world, device, { folder: before.folder })
+  await unit.pull()
+  await unit.line('version 2.0.0 is active.')
+  await rollBack(first)
+  await rollBack(second)
+  await unit.pull()
+  await unit.line('rolled back to version 1.0.0.')
+  expect(await unit.running(model)).toBe('first')
+})
+
+test('nothing is deleted while the pointer cannot be read', async () => {
+  const { world, device, model, rollOut } = await startFleet(await openOrganization(), 'first', 'second')
+  await rollOut('1.0.0')
+  const unit = await startUnit(world, device)
+  await unit.pull()
+  await unit.line('version 1.0.0 is active.')
+  await unit.stop()
+  const pointer = join(unit.folder, model, 'current.json')
+  const away = join(await emptyFolder(), 'away')
+  await rename(pointer, away)
+  // Stands in for a disk error, or too many open files.
+  await mkdir(pointer)
+  await rollOut('2.0.0')
+  const again = await startUnit(world, device, { folder: unit.folder })
+  await again.pull()
+  await again.line('version 2.0.0 failed: EISDIR')
+  await again.stop()
+  await rm(pointer, { recursive: true })
+  await rename(away, pointer)
+  expect(await again.running(model)).toBe('first')
+})
+
 test('a pointer that contains something else is replaced', async () => {
   const { world, device, model, rollOut } = await startFleet(await openOrganization(), 'first')
   await rollOut('1.0.0')
@@ -133,6 +175,7 @@ test('a pointer that contains something else is replaced', async () => {
     '{"previous": {"version": 2, "file": null}}',
     '{"trying": 7}',
     '{"refused": 7}',
+    '{"plans": 7}',
     '[]',
     '{"cur',
   ]) {

@@ -9,11 +9,13 @@ import {
   SEMANTIC_VERSION,
 } from '../../domain/model.ts'
 import { sizeWords } from '../../domain/sizes.ts'
+import type { Metadata } from '../../domain/version-metadata.ts'
 import { clearLeftovers, growingIn } from '../../inference/whole-folder.ts'
 import { makeFolder } from '../../platform/files/make-folder.ts'
 import { wrongUsage } from '../failure.ts'
 import { parseThreshold } from '../model-tools/quantize.command.ts'
 import { METHODS, type Method } from '../model-tools/quantized-file.ts'
+import { metadataOption } from '../models/metadata-option.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
 import type { Pushed } from '../uploads/push-source.ts'
@@ -24,6 +26,7 @@ interface PushCommandOptions extends DataOptions {
   readonly formats?: readonly ConvertedFormat[]
   readonly quantize?: Method
   readonly qualityThreshold?: number
+  readonly meta?: Metadata
 }
 
 const NOTES = `
@@ -91,6 +94,7 @@ export const define = (command: Command, session: Session): void => {
       new Option('-q, --quantize <method>', 'quantize before uploading, as svc quantize does').choices(METHODS),
     )
     .option('--quality-threshold <share>', 'do not push below this quality, 0.0 to 1.0', parseThreshold)
+    .addOption(metadataOption())
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .addHelpText('after', NOTES)
@@ -107,7 +111,8 @@ export const define = (command: Command, session: Session): void => {
       const model = modelId ?? requireModelName(pushed.name, 'file')
       const { push } = await import('../uploads/push.ts')
       const { file, discard } = await quantized(pushed, options, session)
-      const request = { connection, model, version: options.version, ...(formats && { formats }) }
+      const { meta: metadata = {} } = options
+      const request = { connection, model, version: options.version, metadata, ...(formats && { formats }) }
       const done = await push(file, request, session).finally(discard)
       for (const warning of done.warnings) out.note(warning)
       if (done.wasThere) out.note('This version already exists with the same contents.')

@@ -91,6 +91,7 @@ it('succeeds without an upload if the bytes are the same, and refuses other byte
       model_size_bytes: 100,
       model_hash: hashOf(someBytes(100)),
       uploaded_at: '2026-01-01T00:00:00.000Z',
+      metadata: {},
       already_there: true,
     },
   ])

@@ -12,9 +12,9 @@ const named = (targets: readonly string[]): string => {
   return `: ${targets.slice(0, TARGETS_SHOWN).join(', ')}${more > 0 ? `, and ${more} more` : ''}`
 }
 
-/** `45 min`, `9 h`, `2 h 30 min`. */
+/** `45 min`, `0.05 min`, `9 h`, `2 h 30 min`. */
 const timeOf = (minutes: number): string => {
-  if (minutes < 120) return `${minutes} min`
+  if (minutes < 120) return `${Number(minutes.toPrecision(4))} min`
   const whole = Math.round(minutes)
   return `${Math.floor(whole / 60)} h${whole % 60 === 0 ? '' : ` ${whole % 60} min`}`
 }

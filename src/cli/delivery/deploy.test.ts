@@ -155,6 +155,8 @@ it('a dry run shows targets, steps, and warnings, and changes nothing', async ()
       'AFTER       REACHES  DEVICES\n0 min       25%      about 1\n75 min      50%      about 2\n2 h 30 min  75%      about 3\n3 h 45 min  100%     about 4\n',
     stderr: 'Nothing was changed.\n',
   })
+  const seconds = await svc('deploy', 'm', '-r', '25', '--step', '25', '--interval', '0.0167', '--dry-run')
+  expect(seconds.stdout).toContain('\n0.01667 min  50% ')
   expect(await svc('deploy', 'm', '--devices', 'd0,d1,ghost', '-r', '50', '--dry-run', '-v', '9.0.0')).toEqual({
     exitCode: 0,
     stdout:

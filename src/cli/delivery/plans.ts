@@ -20,8 +20,9 @@ export interface Plan {
   readonly reason: string | null
   /** The start time, otherwise the creation time. */
   readonly since: string
-  /** When a deployment ended; null for rollouts and while it has not. */
   readonly endedAt: string | null
+  /** True if it ended without a person: by its steps, its health, its deadline, or a policy. */
+  readonly endedByService: boolean
 }
 
 export interface PlanDevice {
@@ -40,6 +41,15 @@ export const isOpen = (plan: Plan): boolean =>
 /** True if a rollback would withdraw the plan. */
 export const canBeWithdrawn = ({ status }: Plan): boolean =>
   status === 'active' || status === 'paused' || status === 'started' || status === 'completed'
+
+const endOf = ({ endedAt, since }: Plan): string => endedAt ?? since
+
+/** Returns the plan that was withdrawn last, if that was after `newest`, the newest plan in force, had started. */
+export const withdrawnSince = (newest: Plan, plans: readonly Plan[]): Plan | null => {
+  const withdrawn = plans.filter(({ status }) => status === 'rolled_back' || status === 'failed')
+  const [last] = withdrawn.sort((one, other) => (endOf(one) < endOf(other) ? 1 : -1))
+  return last !== undefined && endOf(last) > newest.since ? last : null
+}
 
 /**
  * Returns the plans of a model, newest first; with `max`, only the newest of each kind. Deployments are looked up by the model
@@ -83,7 +93,8 @@ export const plansOf = async (
       nextStepAt: rollout.next_step_at,
       reason: rollout.reason,
       since: rollout.started_at ?? rollout.created_at,
-      endedAt: null,
+      endedAt: rollout.ended_at,
+      endedByService: rollout.ended_by === 'service',
     })),
     ...deployments.map((deployment) => ({
       kind: 'deployment' as const,
@@ -97,6 +108,7 @@ export const plansOf = async (
       reason: deployment.reason,
       since: deployment.created_at,
       endedAt: deployment.ended_at,
+      endedByService: deployment.status === 'completed' || deployment.status === 'failed',
     })),
   ]
   return plans.sort((one, other) => (one.since < other.since ? 1 : one.since > other.since ? -1 : 0))

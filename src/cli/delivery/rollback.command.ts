@@ -5,6 +5,7 @@ import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import type { ModelDetail } from '../model-sources/catalog.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
 import type { Plan } from './plans.ts'
 
@@ -34,12 +35,34 @@ const rolloutTo = async (connection: Connection, { name, model, version, plans }
   }
   const newest = plans.find(canBeWithdrawn)
   // A deployment may have started later than it was created, once it was approved.
-  const isNewer = ({ endedAt }: Plan): boolean => endedAt !== null && endedAt > newest!.since
+  const isNewer = ({ kind, endedAt }: Plan): boolean =>
+    kind === 'deployment' && endedAt !== null && endedAt > newest!.since
   if (newest !== undefined && newest.status !== 'paused' && isRequested(newest) && !plans.some(isNewer))
     return rolloutOf(connection, model.id, newest.id)
   const { startRollout } = await import('./deploy.ts')
   const created = await startRollout(connection, model.id, { name, version, rollout: 100, strategy: 'immediate' })
   return rolloutOf(connection, model.id, created.rollout_id)
+}
+
+/** A plan was withdrawn since the newest one in force had started, which is thus what devices are to have now. */
+const alreadyRolledBack = (name: string, model: ModelDetail | null, withdrawn: Plan, inForce: readonly Plan[]) => {
+  const { kind, id, version, status, reason, endedAt, endedByService } = withdrawn
+  const how =
+    status === 'failed' ? 'failed and was withdrawn' : `was rolled back${endedByService ? ' automatically' : ''}`
+  const when = endedAt === null ? '' : ` at ${timeWords(endedAt)} UTC`
+  const [newest, ...older] = inForce as [Plan, ...Plan[]]
+  const earlier = older.find((plan) => plan.version !== newest.version)?.version ?? '<version>'
+  const advice = [
+    `Nothing was changed. The newest plan that is still in force is the ${newest.kind} of version ${newest.version}.`,
+    `To roll it back, too: svc ${newest.kind}s rollback ${newest.id}`,
+    ...(model === null
+      ? []
+      : [`To give the whole fleet an earlier version: svc rollback ${shellWord(name)} --to-version ${earlier}`]),
+  ]
+  return new Failure(
+    `The ${kind} of version ${version} of '${name}' (${id}) ${how}${when}${reason === null ? '.' : `: ${reason}`}`,
+    { advice: advice.join('\n') },
+  )
 }
 
 /** Gives the whole fleet a version. */
@@ -88,7 +111,7 @@ export const define = (command: Command, session: Session): void => {
     .argument('<name>', 'a model, by name or id')
     .option(
       '--to-version <version>',
-      "version for the whole fleet (pauses the model's experiments); previous: the previous version of each device",
+      "version for the whole fleet (pauses the model's experiments); previous: what each device had before the newest plan",
       'previous',
     )
     .option('-y, --yes', 'roll back without confirmation')
@@ -102,16 +125,19 @@ export const define = (command: Command, session: Session): void => {
       }
       const connection = await session.signedIn({ apiBase })
       const { knownModel, modelNamed, nullIfNotFound, requireVersion } = await import('../model-sources/catalog.ts')
-      const { canBeWithdrawn, experimentsOn, plansOf, withdraw } = await import('./plans.ts')
+      const { canBeWithdrawn, experimentsOn, plansOf, withdraw, withdrawnSince } = await import('./plans.ts')
       const model = await nullIfNotFound(modelNamed(connection, name))
       const plans = await plansOf(connection, model, name)
 
       if (toVersion === 'previous') {
-        const newest = plans.find(canBeWithdrawn)
+        const inForce = plans.filter(canBeWithdrawn)
+        const [newest] = inForce
         if (newest === undefined) {
           if (model === null) await knownModel(connection, name)
           throw new Failure(`'${name}' has no rollout or deployment to roll back.`)
         }
+        const withdrawn = withdrawnSince(newest, plans)
+        if (withdrawn !== null) throw alreadyRolledBack(name, model, withdrawn, inForce)
         const { kind, id, version } = newest
         await confirmed(`Rolling back the ${kind} of version ${version} of '${name}'`)
         await withdraw(connection, newest, model?.id ?? null, 'svc rollback')

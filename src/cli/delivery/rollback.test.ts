@@ -11,33 +11,94 @@ const openOrganization = boundOrganizations()
 const joinFleet = async (devices: number, versions?: readonly string[]) =>
   startFleet(devices, versions, await openOrganization())
 
-it('rolls back the newest rollout or deployment, one at a time, until none are left', async () => {
+const anonymous = (text: string) => text.replace(/[0-9a-f-]{36}/g, '<id>')
+
+it('rolls back the newest rollout or deployment, and no older one when it is run again', async () => {
   const { svc, world, given, report } = await joinFleet(2)
   await svc('deploy', 'm', '-v', '1.0.0', '--yes')
   await report('active', '1.0.0')
   await world.advance(60)
   await svc('deploy', 'm', '-v', '2.0.0', '--devices', 'd1')
+  // It waits to be started, so it is not the newest plan that devices have.
+  await svc('rollouts', 'create', 'm', '--version', '2.0.0', '--percentage', '100', '--no-start')
   expect(await given()).toEqual({ d0: '1.0.0', d1: '2.0.0' })
-  const first = await svc('rollback', 'm')
-  expect([first, await given()]).toEqual([
+  const first = await svc('rollback', 'm', '--json')
+  expect([first.exitCode, JSON.parse(first.stdout), await given()]).toEqual([
+    0,
+    { rolled_back: [{ kind: 'deployment', id: expect.any(String), version: '2.0.0' }], running_experiments: [] },
+    { d0: '1.0.0', d1: '1.0.0' },
+  ])
+  const second = await svc('rollback', 'm')
+  const time = / at 20[-0-9]{8} [0-9:]{5} UTC/
+  expect([{ ...second, stderr: anonymous(second.stderr).replace(time, ' at <time> UTC') }, await given()]).toEqual([
     {
-      exitCode: 0,
-      stdout: expect.stringMatching(/^Rolled back the deployment of version 2\.0\.0 \([0-9a-f-]{36}\)\.\n$/),
-      stderr: 'Each device returns to its previous version, or to none if it had none.\n',
+      exitCode: 1,
+      stdout: '',
+      stderr:
+        "svc: The deployment of version 2.0.0 of 'm' (<id>) was rolled back at <time> UTC: svc rollback\n" +
+        'Nothing was changed. The newest plan that is still in force is the rollout of version 1.0.0.\n' +
+        'To roll it back, too: svc rollouts rollback <id>\n' +
+        'To give the whole fleet an earlier version: svc rollback m --to-version <version>\n',
     },
     { d0: '1.0.0', d1: '1.0.0' },
   ])
-  const second = await svc('rollback', 'm', '--json')
-  expect([second.exitCode, JSON.parse(second.stdout), await given()]).toEqual([
-    0,
-    { rolled_back: [{ kind: 'rollout', id: expect.any(String), version: '1.0.0' }], running_experiments: [] },
-    { d0: null, d1: null },
-  ])
+  const further = /svc (rollouts rollback \S+)/.exec(second.stderr)![1]!
+  expect([(await svc(...further.split(' '))).exitCode, await given()]).toEqual([0, { d0: null, d1: null }])
   expect(await svc('rollback', 'm')).toEqual({
     exitCode: 1,
     stdout: '',
     stderr: "svc: 'm' has no rollout or deployment to roll back.\n",
   })
+})
+
+it('keeps the older version if the newest was withdrawn automatically, until an earlier one is named', async () => {
+  const { svc, world, given, report } = await joinFleet(3, ['1.0.0', '2.0.0', '3.0.0'])
+  for (const version of ['1.0.0', '2.0.0']) {
+    await svc('deploy', 'm', '-v', version, '--yes')
+    await report('active', version)
+    await world.advance(60)
+  }
+  const all = (version: string) => ({ d0: version, d1: version, d2: version })
+  for (const [options, what] of [
+    [
+      [],
+      /^svc: The rollout of version 3\.0\.0 of 'm' \(<id>\) was rolled back automatically at [-\d]+ [:\d]+ UTC: 3 of 3 /,
+    ],
+    [['--devices', 'd0,d1,d2'], /^svc: The deployment of version 3\.0\.0 of 'm' \(<id>\) failed and was withdrawn at /],
+  ] as const) {
+    await svc('deploy', 'm', '-v', '3.0.0', ...options, '--yes')
+    await report('failed', '3.0.0', 'no memory')
+    for (let run = 0; run < 2; run++) {
+      const { exitCode, stderr } = await svc('rollback', 'm', '--yes')
+      expect([exitCode, anonymous(stderr), await given()]).toEqual([1, expect.stringMatching(what), all('2.0.0')])
+      expect(stderr).toContain('still in force is the rollout of version 2.0.0.\n')
+      expect(stderr).toContain(' svc rollback m --to-version 1.0.0\n')
+    }
+    await world.advance(60)
+  }
+  // It failed after the rollout had started, and waited for its approval until then.
+  await sql`update deployments set created_at = created_at - interval '1 day' where status = 'failed'`.execute(
+    world.database!.sql,
+  )
+  expect((await svc('rollback', 'm')).stderr).toContain('failed and was withdrawn')
+  await svc('deploy', 'm', '-v', '3.0.0', '--yes')
+  expect((await svc('rollback', 'm', '--to-version', '1.0.0')).stdout).toContain(
+    'Rolled back the rollout of version 3.0',
+  )
+  expect(await given()).toEqual(all('1.0.0'))
+  // It is withdrawn after the other has started, but the clock of tests stands still.
+  await sql`update rollouts set ended_at = ended_at + interval '1 second' where reason like 'svc%'`.execute(
+    world.database!.sql,
+  )
+  await world.advance(60)
+  expect((await svc('rollback', 'm')).stderr).toContain(': svc rollback to 1.0.0\n')
+  await svc('deploy', 'm', '-v', '3.0.0', '--yes')
+  expect(await svc('rollback', 'm')).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringMatching(/^Rolled back the rollout of version 3\.0\.0 \([0-9a-f-]{36}\)\.\n$/),
+    stderr: 'Each device returns to its previous version, or to none if it had none.\n',
+  })
+  expect(await given()).toEqual(all('1.0.0'))
 })
 
 it('--to-version gives the version to the whole fleet and rolls back all open plans', async () => {
@@ -47,7 +108,7 @@ it('--to-version gives the version to the whole fleet and rolls back all open pl
   await svc('deploy', 'm', '-v', '3.0.0', '--devices', 'd1')
   await world.advance(10)
   const { exitCode, stdout } = await svc('rollback', 'm', '--to-version', '1.0.0')
-  expect([exitCode, stdout.replace(/[0-9a-f-]{36}/g, '<id>')]).toEqual([
+  expect([exitCode, anonymous(stdout)]).toEqual([
     0,
     'Rolled back the deployment of version 3.0.0 (<id>).\nRolled back the rollout of version 2.0.0 (<id>).\n' +
       'The whole fleet gets version 1.0.0 (rollout <id>).\n',
@@ -74,7 +135,7 @@ it('--to-version pauses the experiments on the model, which would take precedenc
   })
   const before = await given()
   const { exitCode, stdout, stderr } = await svc('rollback', 'm', '--to-version', '1.0.0')
-  expect([exitCode, stdout.replace(/[0-9a-f-]{36}/g, '<id>')]).toEqual([
+  expect([exitCode, anonymous(stdout)]).toEqual([
     0,
     "Paused the experiment 'a b' (<id>).\nThe whole fleet gets version 1.0.0 (rollout <id>).\n",
   ])

@@ -6,6 +6,7 @@ import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Field } from '../output.ts'
 import { fourDigits, textWords, timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
+import { showMetadata } from './metadata-option.ts'
 
 type Version =
   paths['/api/v1/models/{model_id}/versions/{version}']['get']['responses']['200']['content']['application/json']
@@ -67,6 +68,8 @@ export const define = (command: Command, session: Session): void => {
         found.trained_by !== null && ['Metrics', metricsOf(found.trained_by.metrics)],
         ['Runs on', states.length === 0 ? 'no device' : states.map(([state, count]) => `${count} ${state}`).join(', ')],
       ])
+      if (Object.keys(found.metadata).length > 0) out.line('')
+      showMetadata(out, found.metadata)
       if (runs === null || runs.uses.length === 0) return
       out.line('')
       out.table(

@@ -30,8 +30,9 @@ const listWords = (values: readonly unknown[]): string =>
     ? '-'
     : values.map((one) => (typeof one === 'object' ? pairWords(one as Row) : String(one))).join(', ')
 
-/** Rounds fractions to six significant digits. */
-const sixDigits = (value: number): number => (Number.isInteger(value) ? value : Number(value.toPrecision(6)))
+/** Rounds fractions to six significant digits, but never digits before the decimal point. */
+const sixDigits = (value: number): number =>
+  Math.abs(value) >= 1e6 ? Math.round(value) : Number.isInteger(value) ? value : Number(value.toPrecision(6))
 
 const roundNumbers = (_: string, value: unknown): unknown => (typeof value === 'number' ? sixDigits(value) : value)
 

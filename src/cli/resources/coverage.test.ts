@@ -27,6 +27,8 @@ const COMMANDS_OF: Readonly<Record<string, string>> = {
   models: 'listModels',
   'models promote': 'setAlias',
   'models show': 'getVersion',
+  'models versions': 'getModel',
+  'models set-metadata': 'updateVersion',
   'models aliases': 'listAliases deleteAlias listAliasMoves',
   status: 'getModel listDeployments listRollouts',
   deploy: 'prepareDeployment executeDeployment',

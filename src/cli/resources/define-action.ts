@@ -4,7 +4,7 @@ import { decimalNumber } from '../../domain/decimal-number.ts'
 import { shellWord } from '../../domain/shell-word.ts'
 import type { CommandFile } from '../command.ts'
 import { Failure } from '../failure.ts'
-import { apiBaseOption, type DataOptions, jsonOption, keyValue } from '../options.ts'
+import { apiBaseOption, type DataOptions, DEFAULT_LIMIT, jsonOption, keyValue, limitOption } from '../options.ts'
 import type { Session } from '../session.ts'
 import { cellOf, fillIn } from './cells.ts'
 import { find, orgOf, unknown } from './find.ts'
@@ -22,8 +22,6 @@ import {
 import { showList, showRecord } from './show.ts'
 
 type Values = Row & DataOptions & { readonly limit?: number; readonly org?: string; readonly yes?: true }
-
-const DEFAULT_LIMIT = 100
 
 /** True if the response contains the whole list. */
 const isWhole = ({ paged }: Action): boolean => paged === false
@@ -47,13 +45,6 @@ const toJson = (text: string): unknown => {
   } catch (error) {
     throw new InvalidArgumentError(`It must be JSON, such as '{"api_key": "..."}': ${(error as Error).message}.`)
   }
-}
-
-const toLimit = (text: string): number => {
-  if (text === 'all') return Number.POSITIVE_INFINITY
-  const number = toNumber(text)
-  if (Number.isInteger(number) && number >= 1) return number
-  throw new InvalidArgumentError("It must be a whole number of at least 1, or 'all'.")
 }
 
 const optionFor = ({ flags, help, parse = 'text', default: standard, choices, required, conflicts }: ActionOption) => {
@@ -219,11 +210,7 @@ export const defineAction = (action: Action): CommandFile => ({
     const org = orgHelp(action)
     if (org !== null) command.option('--org <org_id>', org)
     if (action.rows !== undefined && action.request.startsWith('GET ')) {
-      command.option(
-        '--limit <count>',
-        `maximum number, or all (default: ${isWhole(action) ? 'all' : DEFAULT_LIMIT})`,
-        toLimit,
-      )
+      command.addOption(limitOption(isWhole(action) ? 'all' : DEFAULT_LIMIT))
     }
     if (action.confirm !== undefined) command.option('--yes', 'skip the confirmation')
     command

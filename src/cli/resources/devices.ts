@@ -2,6 +2,7 @@ import { PLATFORMS } from '../../domain/device.ts'
 import { entry } from '../command.ts'
 import { timeWords } from './cells.ts'
 import { action, argument, type Column, option, type Resource, type Row } from './resource.ts'
+import { whereOption } from './where.ts'
 
 const deviceArgument = argument('device', 'a device, by its device id', { find: 'device' })
 
@@ -56,6 +57,7 @@ export const devices: Resource = {
         option('-q, --search <text>', 'part of the device id', 'q'),
         option('--status <status>', 'only devices in this state', 'status', { choices: ['active', 'inactive'] }),
         option('--platform <platform>', 'platform of the device', 'platform', { choices: PLATFORMS }),
+        whereOption('only devices that meet this condition', 'query'),
         option('--sort <field>', 'field to sort by (default: device_id)', 'sort', {
           choices: ['device_id', 'last_seen', 'created'],
         }),

@@ -1,13 +1,37 @@
-import { type ActionOption, action, argument, type Column, ofSeveral, option, type Resource } from './resource.ts'
+import { conditionText } from '../../domain/condition-text.ts'
+import type { DeviceFilter } from '../../domain/device-filter.ts'
+import { plural } from '../../domain/plural.ts'
+import { shellWord } from '../../domain/shell-word.ts'
+import {
+  type ActionOption,
+  action,
+  argument,
+  type Column,
+  ofSeveral,
+  option,
+  type Resource,
+  type Row,
+} from './resource.ts'
+import { whereOption } from './where.ts'
 
 const groupArgument = argument('group', 'a device group, by name or id', { find: 'group' })
 const members = argument('devices', 'device ids', { field: 'device_ids', many: true })
 
 const AT = '/api/v1/device-groups/{group_id}'
 
+/** The service compares all devices of the organization before it responds. */
+const FILTER_TIMEOUT_MS = 600_000
+
+/** Its conditions as `--where` takes them. */
+const withConditions = ({ filter, ...group }: Row): Row => ({
+  ...group,
+  filter: (filter as DeviceFilter | null)?.map(conditionText) ?? null,
+})
+
 const COLUMNS: readonly Column[] = [
   ['NAME', 'name'],
   ['DEVICES', 'device_count', 'count'],
+  ['TYPE', 'group_type'],
   ['TAGS', 'tags', 'names'],
   ['DESCRIPTION', 'description'],
   ['CREATED', 'created_at', 'time'],
@@ -29,7 +53,7 @@ export const groups: Resource = {
       columns: COLUMNS,
       none: 'No groups. Create one with: svc groups create <name>',
     }),
-    action('show', 'show a group', `GET ${AT}`, { args: [groupArgument] }),
+    action('show', 'show a group', `GET ${AT}`, { args: [groupArgument], shown: withConditions }),
     action('devices', 'list the devices of a group', `GET ${AT}/devices`, {
       args: [groupArgument],
       rows: 'devices',
@@ -41,21 +65,37 @@ export const groups: Resource = {
         ['ADDED', 'added_at', 'time'],
         ['BY', 'added_by'],
       ],
-      none: 'No devices. Add some with: svc groups add <group> <devices...>',
+      none: 'No devices. Add some with: svc groups add <group> <devices...>, or see what matches with: svc groups show <group>',
     }),
     action('create', 'create a group', 'POST /api/v1/device-groups', {
       org: 'body',
       args: [argument('name', 'unique in the organization', { field: 'name' })],
       options: [
         ...fields,
+        whereOption('make it dynamic, with all devices that meet this condition', 'body'),
         option('--type <type>', 'label of your own, without effect (default: static)', 'group_type'),
       ],
+      timeoutMs: FILTER_TIMEOUT_MS,
       done: 'Created group {name} ({id}).',
-      hint: 'Add devices with: svc groups add {name} <devices...>',
+      notes: async ({ name, filter, device_count }) => [
+        filter === null
+          ? `Add devices with: svc groups add ${shellWord(String(name))} <devices...>`
+          : `${plural(Number(device_count), 'matching device')} now; devices that match later are added.`,
+      ],
     }),
     action('update', "change a group's name, description, or tags", `PUT ${AT}`, {
       args: [groupArgument],
-      options: [option('--name <name>', 'new name', 'name'), ...fields],
+      options: [
+        option('--name <name>', 'new name', 'name'),
+        ...fields,
+        whereOption('new condition, which replaces all earlier ones', 'body'),
+        option('--static', 'remove the conditions; the group keeps its devices', 'filter', {
+          parse: 'flag',
+          conflicts: 'where',
+        }),
+      ],
+      body: async ({ filter }) => (filter === true ? { filter: null } : {}),
+      timeoutMs: FILTER_TIMEOUT_MS,
       done: 'Changed group {name} ({id}).',
     }),
     action('add', 'add devices to a group', `POST ${AT}/devices`, {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../../client/client.ts'
 import { type ConvertedFormat, extensionOf, type Framework, isUuid } from '../../domain/model.ts'
 import { ownEntry } from '../../domain/own-entry.ts'
+import type { Metadata } from '../../domain/version-metadata.ts'
 import { digestOf } from '../../platform/transfer/file-sink.ts'
 import { Interruption } from '../../platform/transfer/transfer-error.ts'
 import { retryNote } from '../../sdk/retry.ts'
@@ -28,6 +29,8 @@ export interface PushOptions {
   readonly model: string
   /** A semantic version. */
   readonly version: string
+  /** What to record with the version. */
+  readonly metadata?: Metadata
   /** Formats for the service to convert it to. */
   readonly formats?: readonly ConvertedFormat[]
   readonly stallMs?: number
@@ -88,13 +91,29 @@ const sameVersion = (model: ModelDetail, label: string, sha256: string): ListedV
   })
 }
 
+/** Records metadata with a version that was there before the upload; returns all of the version's. */
+const recorded = async (
+  { model, version }: Outcome,
+  metadata: Metadata,
+  { connection }: PushOptions,
+  { out }: Session,
+): Promise<Metadata> => {
+  if (Object.entries(metadata).every(([key, value]) => version.metadata[key] === value)) return version.metadata
+  const path = { model_id: model.id, version: String(version.version) }
+  const changed = await connection.request((client) =>
+    client.PATCH('/api/v1/models/{model_id}/versions/{version}', { params: { path }, body: { metadata } }),
+  )
+  out.note(`The metadata of version ${version.version_label} was changed.`)
+  return changed.metadata
+}
+
 /**
  * Uploads the file as a version. After a lost connection, a small file is sent again from the start; a large one resumes where
  * it stopped, even in an earlier push. A label that already has the same bytes is a success, so a push can be repeated if its
  * response was lost.
  */
 export const push = async (pushed: Pushed, options: PushOptions, session: Session): Promise<Outcome> => {
-  const { connection, version: label } = options
+  const { connection, version: label, metadata = {} } = options
   const { io, out } = session
   const { size: bytes } = await stat(pushed.path)
   if (bytes === 0) throw new Failure(`${pushed.path} is empty: a version needs weights.`)
@@ -135,6 +154,7 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
       fields: {
         version_label: label,
         ...(pushed.description && { description: pushed.description.slice(0, 1000) }),
+        ...(Object.keys(metadata).length > 0 && { metadata: JSON.stringify(metadata) }),
         ...(options.formats && { formats: options.formats.join(',') }),
       },
       progress: bar.update,
@@ -202,5 +222,6 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
 
   const done = before === null ? await sendUntilAccepted() : outcome(before, true)
   if (pushed.isOurs) await rm(dirname(pushed.path), { recursive: true, force: true })
-  return done
+  if (!done.wasThere) return done
+  return { ...done, version: { ...done.version, metadata: await recorded(done, metadata, options, session) } }
 }

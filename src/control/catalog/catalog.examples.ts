@@ -26,6 +26,7 @@ const version = {
   model_size_bytes: 4_812_800,
   model_hash: hashes.model,
   uploaded_at: times.started,
+  metadata: { accuracy: 0.91, dataset: '2026-02' },
 }
 const formats = [
   { format: 'onnx', state: 'ready', reason: null, model_size_bytes: 4_801_024, model_hash: hashes.update },
@@ -123,6 +124,7 @@ export const examples = {
     format: 'pytorch',
     version_label: '2.0.0',
     formats: 'onnx,tflite',
+    metadata: { accuracy: 0.91, dataset: '2026-02' },
   },
   modelVersion: {
     model_id: ids.model,
@@ -132,6 +134,7 @@ export const examples = {
     warnings: [],
     formats,
   },
+  versionChanges: { metadata: { accuracy: 0.92, dataset: null } },
   newBenchmark,
   benchmark,
   benchmarkList: { benchmarks: [benchmark], total: 1, limit: 20, offset: 0 },

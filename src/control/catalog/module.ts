@@ -19,8 +19,7 @@ import { createLineage } from './models/lineage.service.ts'
 import { modelsRoutes } from './models/models.routes.ts'
 import { createModelsService } from './models/models.service.ts'
 import { modelsStore } from './models/models.store.ts'
-import { createRecognition } from './models/recognize.ts'
-import { createRoundModels } from './models/round-models.service.ts'
+import { createRoundResults } from './models/round-results.service.ts'
 import { createUploadParts } from './uploads/upload-parts.store.ts'
 import { uploadsRoutes } from './uploads/uploads.routes.ts'
 import { createUploadsService } from './uploads/uploads.service.ts'
@@ -33,7 +32,7 @@ interface Earlier {
 }
 
 const create = (context: Context, { access: { approvals } }: Earlier) => {
-  const { config, partialsOf, workers, events } = context
+  const { config, partialsOf, events } = context
   const files = createFilesService(context)
   const scrubs = createScrubs(context)
   const partials = partialsOf(createUploadParts(context))
@@ -43,13 +42,13 @@ const create = (context: Context, { access: { approvals } }: Earlier) => {
   const conversions = createConversions(context, { background })
   const maxBytes = config.maxConversionBytes
   const conversionRuns = createConversionRuns(context, { files, maxBytes })
-  const models = createModelsService(context, { files, conversions, recognize: createRecognition(workers) })
+  const models = createModelsService(context, { files, conversions })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => modelsStore.adopt(tx, orgId))
   const benchmarks = createBenchmarksService(context)
   const aliases = createAliasesService(context, { models, approvals })
-  const roundModels = createRoundModels()
+  const roundResults = createRoundResults(context, { conversions })
   const lineage = createLineage(context, { models, conversions })
-  return { files, scrubs, uploads, conversions, conversionRuns, models, aliases, roundModels, lineage, benchmarks }
+  return { files, scrubs, uploads, conversions, conversionRuns, models, aliases, roundResults, lineage, benchmarks }
 }
 
 /** Models, their versions and files, uploads, and shared benchmark results. */
@@ -73,7 +72,7 @@ export const catalog: Module<Catalog, Earlier> = {
     benchmarksRoutes(app, benchmarks)
     filesRoutes(app, scrubs)
     aliasesRoutes(app, aliases, models)
-    lineageRoutes(app, lineage)
+    lineageRoutes(app, lineage, models)
     await app.register(async (scope: App) => uploadsRoutes(scope, uploads))
     await app.register(async (scope: App) => {
       await acceptUploads(scope)

@@ -2,7 +2,8 @@ import type { Access } from '../access/module.ts'
 import type { Catalog } from '../catalog/module.ts'
 import type { Context } from '../context.ts'
 import type { Fleet } from '../fleet/module.ts'
-import { type Module, runEach } from '../module.ts'
+import type { Module } from '../module.ts'
+import { runEach } from '../periodic-tasks.ts'
 import { assignmentsRoutes } from './assignments/assignments.routes.ts'
 import { createAssignmentsService } from './assignments/assignments.service.ts'
 import { createDeliveryPlans } from './assignments/delivery-plans.service.ts'
@@ -43,7 +44,7 @@ const HOUR_MS = 60 * 60 * 1000
 
 const create = (context: Context, { access, catalog, fleet }: Earlier) => {
   const { config, events, changes } = context
-  const { models } = catalog
+  const { models, roundResults } = catalog
   const { devices, groups } = fleet
   const stores = {
     rollouts: rolloutsStore,
@@ -56,7 +57,7 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
     changed: () => changes.notify('plans'),
   })
   fleet.heartbeats.contribute({ assignmentsOf: plans.assignmentsOf })
-  catalog.roundModels.keepUsed(isDelivered)
+  roundResults.keepUsed(isDelivered)
   catalog.lineage.followDelivery({ usesOf, deliveredOf: plans.deliveredOf })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => adoptDelivery(tx, orgId))
   fleet.erasures.contribute({
@@ -102,6 +103,7 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
   const policies = createPoliciesService(context, {
     plans,
     models,
+    roundResults,
     rollouts,
     groups,
   })

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { REPORTED_REASON } from '../../domain/failure-reasons.ts'
 import type { Executor } from '../../platform/db/open.ts'
-import type { ModelUses } from '../catalog/models/round-models.service.ts'
+import type { ModelUses } from '../catalog/models/round-results.service.ts'
 import type { RowsOfDevice } from '../fleet/erasures/erasures.store.ts'
 
 /** A device's rows in the tables of delivery. */

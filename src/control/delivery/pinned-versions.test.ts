@@ -12,7 +12,7 @@ const usurp = async (world: World, model: string): Promise<void> => {
     .where('id', '=', model)
     .returning('version_count')
     .executeTakeFirstOrThrow()
-  const rest = { version: version_count, version_label: '1.0.0', metrics: null }
+  const rest = { version: version_count, version_label: '1.0.0', metrics: null, metadata: '{}' }
   await sql
     .insertInto('model_versions')
     .values({ ...row, ...rest })

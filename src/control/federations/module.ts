@@ -13,7 +13,7 @@ import { createSharedModelsService } from './shared-models.service.ts'
 import { isSharedByHand, sharedModelsStore } from './shared-models.store.ts'
 
 const create = (context: Context, { catalog }: { readonly catalog: Catalog }) => {
-  const { models, roundModels } = catalog
+  const { models, roundResults } = catalog
   const { isSharedWith, keepShared } = sharedModelsStore
   models.readThrough({ isSharedWith, keepShared, idByName: sharedModelsReport.idByName })
   const ledger = createLedger(context)
@@ -27,7 +27,7 @@ const create = (context: Context, { catalog }: { readonly catalog: Catalog }) =>
   })
   const privacy = createPrivacyService(context, { ledger, federations, changed })
   const forecasts = createPrivacyForecasts(context, { ledger, federations })
-  roundModels.keepUsed(isSharedByHand)
+  roundResults.keepUsed(isSharedByHand)
   return { federations, members, sharedModels, ledger, privacy, forecasts, changed }
 }
 

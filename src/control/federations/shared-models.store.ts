@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Executor } from '../../platform/db/open.ts'
-import type { ModelUses } from '../catalog/models/round-models.service.ts'
+import type { ModelUses } from '../catalog/models/round-results.service.ts'
 
 /** Models that a federation's active members may read, whichever organization owns them. */
 export const sharedModelsStore = {

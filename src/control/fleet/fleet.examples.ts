@@ -25,6 +25,7 @@ const group = {
   ...newGroup,
   group_type: 'static',
   device_count: 2,
+  filter: null,
   created_at: times.created,
 }
 const assignment = {
@@ -105,7 +106,14 @@ export const examples = {
     message: 'Heartbeat recorded. A round awaits this device.',
   },
   assignmentList: { device_id: 'pixel-8-0042', assignments: [assignment] },
-  newGroup,
+  newGroup: {
+    org_id: 'acme',
+    name: 'large-phones',
+    filter: [
+      { field: 'platform', op: 'eq', value: 'android' },
+      { field: 'capabilities.memory_gb', op: 'gte', value: 6 },
+    ],
+  },
   groupChanges: { description: 'Employees and volunteers who test new versions', tags: ['beta', 'volunteers'] },
   group,
   groupList: { groups: [group], ...page },

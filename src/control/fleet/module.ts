@@ -8,6 +8,7 @@ import { createDevicesStore } from './devices/devices.store.ts'
 import { erasuresRoutes } from './erasures/erasures.routes.ts'
 import { createDeviceHash, createErasures } from './erasures/erasures.service.ts'
 import { erasuresStore, fleetRowsOf } from './erasures/erasures.store.ts'
+import { createDynamicGroups } from './groups/dynamic-groups.service.ts'
 import { groupsRoutes } from './groups/groups.routes.ts'
 import { createGroupsService } from './groups/groups.service.ts'
 import { heartbeatsRoutes } from './heartbeats/heartbeats.routes.ts'
@@ -21,13 +22,15 @@ const create = (context: Context, { access }: { readonly access: Access }) => {
   const { audit, keys, signer } = access
   const devicesStore = createDevicesStore(keys)
   const deviceHash = createDeviceHash(signer)
+  const dynamicGroups = createDynamicGroups(context)
   const devices = createDevicesService(context, {
     store: devicesStore,
     isErased: async (orgId, deviceId) => erasuresStore.isErased(database.sql, await deviceHash(orgId, deviceId)),
     keys,
+    regroup: dynamicGroups.registered,
   })
-  const groups = createGroupsService(context, { devices })
-  const heartbeats = createHeartbeatsService(context, { devices })
+  const groups = createGroupsService(context, { devices, dynamicGroups })
+  const heartbeats = createHeartbeatsService(context, { devices, regroup: dynamicGroups.changed })
   const erasures = createErasures(context, { devices, heartbeats, keys, audit, signer, deviceHash })
   erasures.contribute({ rowsOf: fleetRowsOf, beforeErasure: erasuresStore.leaveGroups })
   events.inTransaction('unbound.adopted', async (tx, { orgId }) => {
@@ -36,7 +39,7 @@ const create = (context: Context, { access }: { readonly access: Access }) => {
   })
   const draws = createPrivateDraws(context)
   const deviceSearch = createDeviceSearch(context)
-  return { devices, erasures, deviceSearch, groups, heartbeats, draws }
+  return { devices, erasures, deviceSearch, groups, dynamicGroups, heartbeats, draws }
 }
 
 /** Devices, their groups, their heartbeats, and their selection for rounds. */
@@ -53,5 +56,8 @@ export const fleet: Module<Fleet, { readonly access: Access }> = {
     groupsRoutes(app, groups, now)
     heartbeatsRoutes(app, heartbeats, devices)
   },
-  tasks: (_context, { heartbeats }) => [{ name: 'device-times', everyMs: HOUR_MS, run: heartbeats.resetTimesAhead }],
+  tasks: (_context, { heartbeats, dynamicGroups }) => [
+    { name: 'device-times', everyMs: HOUR_MS, run: heartbeats.resetTimesAhead },
+    { name: 'group-filters', everyMs: 60_000, run: dynamicGroups.resume },
+  ],
 }

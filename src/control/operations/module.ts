@@ -39,7 +39,10 @@ const create = (context: Context, { access, catalog, federations, fleet, trainin
   const { config, database } = context
   const metrics = createStateMetrics(context, { privacy: federations.privacy })
   const allowPrivate = config.integrationsPrivate === 'allow'
-  const runs = createTrainingRuns(context, { models: catalog.models, visibleRounds: training.visibleRounds })
+  const runs = createTrainingRuns(context, {
+    roundResults: catalog.roundResults,
+    visibleRounds: training.visibleRounds,
+  })
   const logEvents = createLogEvents(context, access)
   const deliveries = createDeliveries(context, { events: logEvents, metrics, runs, allowPrivate })
   const tail = createEventTail(context)

@@ -29,7 +29,7 @@ const start = async (
 ) => {
   const env = { SERVICE_LOG_LEVEL: 'error', SERVICE_RATE_LIMIT_PER_MINUTE: '100000', SERVICE_CONVERSIONS: 'off' }
   const service = await createControlPlane({ ...readConfig(env), ...settings, port: 0 }, { now: () => now })
-  const request = async (method: 'GET' | 'POST', path: string, key: string, payload?: object) => {
+  const request = async (method: 'GET' | 'POST' | 'PATCH', path: string, key: string, payload?: object) => {
     const headers = { authorization: `Bearer ${key}` }
     const response = await service.app.inject({ method, url: `/api/v1${path}`, headers, ...(payload && { payload }) })
     return { path, status: response.statusCode, body: response.json() }
@@ -90,6 +90,9 @@ it.skipIf(!hasPostgres())(
     }
     const now = new Date('2026-11-01T00:00:00Z')
     const old = await start({ dataDir, databaseUrl: null }, now)
+    const version = `${Object.keys(responses).find((path) => /^\/models\/[^/]+$/.test(path))}/versions/1`
+    const metadata = { accuracy: 0.91, huge: 1e308, '📈': 'ü' }
+    expect(await old.request('PATCH', version, key, { metadata })).toMatchObject({ status: 200, body: { metadata } })
     const logs = { kind: 'logs', type: 'webhook', name: 'hook', endpoint: 'http://127.0.0.1:9/' }
     const group = (name: string) => old.request('POST', '/device-groups', key, { name, org_id: 'clinic' })
     expect((await group('delivered')).status).toBe(201)

@@ -7,7 +7,8 @@ import type { Delivery } from '../delivery/module.ts'
 import { createDownloads } from '../downloads.ts'
 import type { Federations } from '../federations/module.ts'
 import type { Fleet } from '../fleet/module.ts'
-import { type Module, runEach } from '../module.ts'
+import type { Module } from '../module.ts'
+import { runEach } from '../periodic-tasks.ts'
 import { createJobContinuations } from './jobs/job-continuations.service.ts'
 import { createJobPlans } from './jobs/job-plans.service.ts'
 import { createJobProgress } from './jobs/job-progress.service.ts'
@@ -16,7 +17,7 @@ import { jobsRoutes } from './jobs/jobs.routes.ts'
 import { createJobsService } from './jobs/jobs.service.ts'
 import { createVersionOrigins } from './jobs/version-origins.service.ts'
 import { adoptTraining, trainingRowsOf, withdrawFromRounds } from './ownership.store.ts'
-import { createAggregationQueue } from './rounds/aggregation-queue.service.ts'
+import { createAggregationRuns } from './rounds/aggregation-runs.service.ts'
 import { announcementsReport } from './rounds/announcements.report.ts'
 import { endDepartures } from './rounds/departures.service.ts'
 import { createDueRounds } from './rounds/due-rounds.service.ts'
@@ -61,7 +62,7 @@ interface Earlier {
 
 const create = (context: Context, earlier: Earlier) => {
   const { database, events, now } = context
-  const { files, roundModels, lineage } = earlier.catalog
+  const { files, roundResults, lineage } = earlier.catalog
   const layouts = createModelLayouts(context)
   const secure = createSecureSteps(context, { layoutOf: layouts.layoutOf })
   const parts = composeRounds(context, earlier, { layouts, secure })
@@ -77,7 +78,7 @@ const create = (context: Context, earlier: Earlier) => {
   const jobs = createJobs(context, earlier, { ...parts, secure })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => adoptTraining(tx, orgId))
   files.keepReferenced(trainingReferences)
-  roundModels.keepUsed(isTrained)
+  roundResults.keepUsed(isTrained)
   lineage.followTraining(createVersionOrigins(context, parts))
   earlier.federations.members.countContributions((federationId) => contributionsTo(database.sql, federationId))
   earlier.fleet.erasures.contribute({ rowsOf: trainingRowsOf, beforeErasure: withdrawFromRounds(now) })
@@ -93,31 +94,25 @@ const create = (context: Context, earlier: Earlier) => {
 const composeRounds = (
   context: Context,
   { access, catalog, federations: { federations, ledger }, fleet, delivery }: Earlier,
-  sides: { readonly layouts: ModelLayouts; readonly secure: SecureSteps },
+  { layouts, secure }: { readonly layouts: ModelLayouts; readonly secure: SecureSteps },
 ) => {
   const { config } = context
-  const scopes = createParticipantScopes(context, { ...fleet, federations })
-  const shared = {
-    ...catalog,
-    ...fleet,
-    ...sides,
-    scopes,
-    ledger,
-  }
-  const visibleRounds = createVisibleRounds(context, {
-    federations,
-    settings: access.settings,
-  })
-  const endings = createRoundEndings(context, { ...shared, visibleRounds })
-  const due = createDueRounds(context, { ...shared, endings })
-  const prices = createPrivacyCosts(context, shared)
-  const starts = createRoundStarts(context, { ...shared, endings, graceSeconds: config.stragglerGraceSeconds })
-  const rounds = createRoundsService(context, { ...shared, endings, due })
-  const acceptance = createUpdateAcceptance(context, { ...shared, endings, observations: delivery.observations })
-  const aggregation = createRoundAggregation(context, shared)
-  endDepartures(context, { ...shared, endings })
+  const { settings } = access
+  const { models, roundResults, files } = catalog
+  const { groups, devices, draws } = fleet
+  const scopes = createParticipantScopes(context, { groups, devices, federations })
+  const visibleRounds = createVisibleRounds(context, { federations, settings })
+  const endings = createRoundEndings(context, { models, roundResults, files, visibleRounds })
+  const due = createDueRounds(context, { endings, scopes })
+  const prices = createPrivacyCosts(context, { draws, ledger })
+  const rounds = createRoundsService(context, { scopes, endings, due })
+  const acceptance = createUpdateAcceptance(context, { endings, secure, observations: delivery.observations })
+  const aggregation = createRoundAggregation(context, { layouts, secure })
+  endDepartures(context, { endings })
+  const shared = { ...catalog, ...fleet, layouts, secure, scopes, endings, due, prices, rounds, ledger }
+  const starts = createRoundStarts(context, { ...shared, graceSeconds: config.stragglerGraceSeconds })
   return {
-    layouts: sides.layouts,
+    layouts,
     scopes,
     visibleRounds,
     endings,
@@ -125,13 +120,13 @@ const composeRounds = (
     prices,
     starts,
     rounds,
-    participation: createParticipation(context, { ...shared, rounds }),
-    standalone: createStandaloneRounds(context, { ...shared, due, prices, starts }),
-    updates: createUpdatesService(context, { ...shared, due, acceptance, rounds }),
-    aggregationQueue: createAggregationQueue(context, { ...shared, aggregation, endings }),
-    records: createRoundRecords(context, { ...shared, aggregation, rounds }),
-    evaluationSteps: createEvaluationSteps(context, { ...shared, rounds }),
-    retention: createRetention(context, { ...shared, settings: access.settings }),
+    participation: createParticipation(context, shared),
+    standalone: createStandaloneRounds(context, { ...shared, starts }),
+    updates: createUpdatesService(context, { ...shared, acceptance }),
+    aggregationRuns: createAggregationRuns(context, { aggregation, endings }),
+    records: createRoundRecords(context, { aggregation, rounds }),
+    evaluationSteps: createEvaluationSteps(context, { rounds, models }),
+    retention: createRetention(context, { roundResults, settings }),
   }
 }
 
@@ -141,7 +136,9 @@ const createJobs = (
   parts: ReturnType<typeof composeRounds> & { readonly secure: SecureSteps },
 ) => {
   const shared = { ...catalog, ...fleet, ...parts, ledger }
-  const progress = createJobProgress(context, shared)
+  const { visibleRounds, evaluationSteps } = parts
+  const { roundResults } = catalog
+  const progress = createJobProgress(context, { visibleRounds, roundResults, evaluationSteps })
   return createJobsService(context, {
     ...shared,
     progress,
@@ -181,7 +178,7 @@ export const training: Module<Training, Earlier> = {
   },
   tasks: (
     _context,
-    { participation, rounds, due, secureRounds, aggregationQueue, retention, jobs, evaluationSteps },
+    { participation, rounds, due, secureRounds, aggregationRuns, retention, jobs, evaluationSteps },
   ) => [
     { name: 'announcements', everyMs: 60_000, run: participation.withdrawAnnouncements },
     {
@@ -194,7 +191,7 @@ export const training: Module<Training, Earlier> = {
     },
     { name: 'round-times', everyMs: HOUR_MS, run: () => runEach(due.resetTimesAhead, jobs.resetTimesAhead) },
     // A separate task, because aggregating a large model takes minutes and must not delay any round's deadline.
-    { name: 'aggregation', everyMs: 1000, wakeOn: { 'round.collected': true }, run: aggregationQueue.run },
+    { name: 'aggregation', everyMs: 1000, wakeOn: { 'round.collected': true }, run: aggregationRuns.run },
     {
       name: 'jobs',
       everyMs: 1000,

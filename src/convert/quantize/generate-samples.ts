@@ -2,7 +2,6 @@ import { badRequest } from '../../domain/errors.ts'
 import { createRandom } from '../../domain/random-numbers.ts'
 import { type ElementType, elementCount, type OnnxModel, type OnnxValue } from '../onnx/model.ts'
 import { formOf, type Sample } from './samples.ts'
-import { treeThresholds } from './tree-thresholds.ts'
 
 const FLOATS: readonly ElementType[] = ['f32', 'f64', 'f16', 'bf16']
 
@@ -24,14 +23,16 @@ const fixedShape = ({ name, shape }: OnnxValue): number[] => {
 }
 
 /** Operators that pass an index through, or that convert negative indices, which count from the end. */
-const PASSED: ReadonlySet<string> = new Set('Cast Add Where Reshape Squeeze Unsqueeze Flatten Identity'.split(' '))
+const INDEX_PASSING: ReadonlySet<string> = new Set(
+  'Cast Add Where Reshape Squeeze Unsqueeze Flatten Identity'.split(' '),
+)
 
 /** The exclusive limit for generated integers: the number of rows of the table that the input indexes; 2 without one. */
 const integerLimit = ({ graph }: OnnxModel, input: string): number => {
   if (/mask/i.test(input)) return 1
   const names = new Set([input])
   for (const { type, inputs, outputs } of graph.nodes) {
-    if (PASSED.has(type) && inputs.some((name) => names.has(name))) names.add(outputs[0] ?? '')
+    if (INDEX_PASSING.has(type) && inputs.some((name) => names.has(name))) names.add(outputs[0] ?? '')
     const table = type === 'Gather' && names.has(inputs[1] ?? '') ? graph.initializers.get(inputs[0] ?? '') : undefined
     if (table !== undefined) return table.shape[0] ?? 1
   }
@@ -40,6 +41,25 @@ const integerLimit = ({ graph }: OnnxModel, input: string): number => {
 
 /** Numeric rows for an input, such as those of training data: [rows, columns]. */
 export type Rows = readonly (readonly number[])[]
+
+/** Operators whose output begins with the columns of their first input. */
+const COLUMN_PASSING: ReadonlySet<string> = new Set(['Cast', 'Identity', 'Concat'])
+
+/** The thresholds of trees for each column of an input; null if no trees read the input directly. */
+const treeThresholds = ({ graph }: OnnxModel, input: string, columns: number): readonly number[][] | null => {
+  const names = new Set([input])
+  const thresholds = Array.from({ length: columns }, (): number[] => [])
+  for (const { type, domain, inputs, outputs, attributes } of graph.nodes) {
+    if (!names.has(inputs[0] ?? '')) continue
+    if (COLUMN_PASSING.has(type)) names.add(outputs[0] ?? '')
+    if (domain !== 'ai.onnx.ml' || !type.startsWith('TreeEnsemble')) continue
+    const { nodes_featureids: features, nodes_values: values, nodes_modes: modes } = attributes
+    if (features?.kind !== 'ints' || values?.kind !== 'floats' || modes?.kind !== 'strings') continue
+    for (const [at, feature] of features.value.entries())
+      if (modes.value[at] !== 'LEAF') thresholds[Number(feature)]?.push(values.value[at]!)
+  }
+  return thresholds.some((values) => values.length > 0) ? thresholds : null
+}
 
 /** Numbers at and between the thresholds of trees; other numbers often all lie on one side of them. */
 const nearThresholds = (thresholds: readonly number[][], random: () => number, normal: () => number): number[] =>

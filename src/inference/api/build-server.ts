@@ -1,3 +1,5 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import cors from '@fastify/cors'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
@@ -12,17 +14,16 @@ import { createTraffic, requestId, type StallLimits } from '../../platform/http/
 import { InferenceError } from '../errors.ts'
 import { createAdmissions } from '../runtime/queue/admission.ts'
 import { createSchemaCompiler } from '../structured-output/schema-compiler.ts'
-import { requireKey } from './api-key.ts'
 import type { AvailableModels, Compress, Route } from './available-models.ts'
 import { chatRoutes } from './chat.routes.ts'
 import { createChatMetrics, engineFigures, measureQueues, measureSchemas } from './chat-metrics.ts'
 import { embeddingRoutes } from './embeddings.routes.ts'
 import { handleErrors, sendUnroutable } from './error-responses.ts'
-import type { FormDeadline } from './form-deadline.ts'
 import { messagesRoutes } from './messages.routes.ts'
 import { modelRoutes } from './models.routes.ts'
 import { createBodyParser, invalid } from './request-body.ts'
 import { responsesRoutes } from './responses.routes.ts'
+import type { FormDeadline } from './transcription-form.ts'
 import { transcriptionRoutes } from './transcriptions.routes.ts'
 
 /** About half a million tokens of English. A request that announces more is refused before its body is read. */
@@ -72,6 +73,28 @@ const EXPOSED = [
 /** Pages of this machine and of programs such as editors that display their own pages, but no pages from the web. */
 const LOCAL_PAGE =
   /^(https?:\/\/(localhost|[\w-]+\.localhost|127\.0\.0\.1|\[::1\])(:\d+)?|(app|tauri|vscode-webview):\/\/.*)$/i
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/** Returns the keys in the header that OpenAI's clients use and in the one that Anthropic's use. */
+const keysIn = ({ authorization, 'x-api-key': own }: IncomingHttpHeaders): readonly string[] => {
+  const bearer = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
+  return [bearer, own].filter((key) => typeof key === 'string')
+}
+
+/** Requires the key on every route under /v1, and on /metrics. The comparison takes constant time. */
+const requireKey = (app: App, apiKey: string): void => {
+  const expected = digest(apiKey)
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { url } = request.routeOptions
+    if (!url?.startsWith('/v1/') && url !== '/metrics') return done()
+    const keys = keysIn(request.headers)
+    if (keys.some((key) => timingSafeEqual(digest(key), expected))) return done()
+    const what = keys.length === 0 ? 'This server requires an API key' : 'That is not the API key of this server'
+    const how = 'Send the key that svc serve was started with, as Authorization: Bearer <key> or x-api-key: <key>.'
+    done(new InferenceError('invalid_api_key', `${what}. ${how}`))
+  })
+}
 
 /** Builds a server with OpenAI's and Anthropic's APIs, ready to listen. It logs no prompts. */
 const buildInferenceServer = async (options: InferenceServerOptions): Promise<App> => {

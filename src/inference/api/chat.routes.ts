@@ -2,7 +2,7 @@ import type { App } from '../../platform/http/app.ts'
 import type { Finished } from '../engines/engine.ts'
 import { readChatRequest } from './chat.schema.ts'
 import type { Frames } from './chat-stream.ts'
-import { type ChatRoutes, handleChat, newId } from './handle-chat.ts'
+import { type ChatRouteDeps, handleChat, newId } from './handle-chat.ts'
 import type { Reply, Tally } from './replies.ts'
 
 interface ChatIdentity {
@@ -99,7 +99,7 @@ const presentChat = ({ id, created, model }: ChatIdentity, replies: readonly Rep
 })
 
 /** POST /v1/chat/completions */
-export const chatRoutes = (app: App, { defaultFormat, ...deps }: ChatRoutes): void =>
+export const chatRoutes = (app: App, { defaultFormat, ...deps }: ChatRouteDeps): void =>
   handleChat(app, '/v1/chat/completions', deps, (body) => {
     const request = readChatRequest(body, defaultFormat)
     return {

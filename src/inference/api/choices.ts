@@ -76,10 +76,10 @@ export const runChoices = (
   const end = anySignal(signal, ending.signal)
   const slots = admission.enter(requests.length, end)
   const runs = requests.map((request, index) => runInSlot(engine, request, slots[index]!, end))
-  return eventsOf(runs, ending)
+  return mergeEvents(runs, ending)
 }
 
-async function* eventsOf(
+async function* mergeEvents(
   runs: readonly AsyncGenerator<ChatEvent>[],
   ending: AbortController,
 ): AsyncGenerator<ChoiceEvent> {

@@ -9,7 +9,7 @@ import { type ChatDeps, type ChatRun, startChat } from './chat-run.ts'
 import { type Frames, streamChat } from './chat-stream.ts'
 import { accelerationHeaders, collectReplies, type Reply, type Tally } from './replies.ts'
 
-export interface ChatRoutes extends ChatDeps {
+export interface ChatRouteDeps extends ChatDeps {
   /** The format for requests that name none. */
   readonly defaultFormat: RequestedFormat
   readonly metrics: ChatMetrics
@@ -42,14 +42,14 @@ export const newId = (prefix: string): string => `${prefix}${randomUUID().replac
 export const handleChat = (
   app: App,
   path: string,
-  { metrics, now, ...deps }: Omit<ChatRoutes, 'defaultFormat'>,
+  { metrics, now, ...deps }: Omit<ChatRouteDeps, 'defaultFormat'>,
   read: (body: unknown) => ReadChat,
 ): void => {
   const handle = async (request: FastifyRequest, reply: FastifyReply, signal: AbortSignal): Promise<FastifyReply> => {
-    const { request: order, style } = read(request.body)
+    const { request: chat, style } = read(request.body)
     const created = Math.floor(now() / 1000)
     const requested = performance.now()
-    const run = await startChat(deps, order, signal).catch((error: unknown) => {
+    const run = await startChat(deps, chat, signal).catch((error: unknown) => {
       metrics.refused(error)
       throw error
     })
@@ -59,9 +59,9 @@ export const handleChat = (
       if (routed !== null) request.log.info({ model, reason: routed }, 'routed')
       const replyStyle = style(model, created)
       const headers = headersOf(run)
-      if (order.stream)
+      if (chat.stream)
         return await streamChat(request, reply, { frames: replyStyle.frames(), headers, events, meter, signal })
-      const { replies, tally } = await collectReplies(events, order.choices, meter.saw)
+      const { replies, tally } = await collectReplies(events, chat.choices, meter.saw)
       meter.finished(tally)
       return reply.headers({ ...headers, ...accelerationHeaders(tally) }).send(replyStyle.whole(replies, tally))
     } catch (error) {

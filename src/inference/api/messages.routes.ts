@@ -9,7 +9,7 @@ import { withSlot } from '../runtime/queue/admission.ts'
 import { assertMayFit, openModel } from './chat-run.ts'
 import type { Frames } from './chat-stream.ts'
 import { presentAnthropicError } from './error-responses.ts'
-import { type ChatRoutes, handleChat, newId, type ReplyStyle } from './handle-chat.ts'
+import { type ChatRouteDeps, handleChat, newId, type ReplyStyle } from './handle-chat.ts'
 import { readCountRequest, readMessagesRequest } from './messages.schema.ts'
 import type { Reply, Tally } from './replies.ts'
 
@@ -118,7 +118,7 @@ const messageFrames = (model: string): Frames => {
 }
 
 /** POST /v1/messages and /v1/messages/count_tokens */
-export const messagesRoutes = (app: App, { defaultFormat, ...deps }: ChatRoutes): void => {
+export const messagesRoutes = (app: App, { defaultFormat, ...deps }: ChatRouteDeps): void => {
   handleChat(app, '/v1/messages', deps, (body) => ({
     request: readMessagesRequest(body, defaultFormat),
     style: (model): ReplyStyle => ({

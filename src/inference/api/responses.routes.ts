@@ -1,7 +1,7 @@
 import type { App } from '../../platform/http/app.ts'
 import type { Finished, RequestedFormat } from '../engines/engine.ts'
 import type { Frames } from './chat-stream.ts'
-import { type ChatRoutes, handleChat, newId, type ReplyStyle } from './handle-chat.ts'
+import { type ChatRouteDeps, handleChat, newId, type ReplyStyle } from './handle-chat.ts'
 import type { Reply, Tally } from './replies.ts'
 import { type QualifiedName, type ResponsesBody, readResponsesRequest } from './responses.schema.ts'
 
@@ -222,7 +222,7 @@ const responseFrames = (identity: Identity): Frames => {
 }
 
 /** POST /v1/responses */
-export const responsesRoutes = (app: App, { defaultFormat, ...deps }: ChatRoutes): void =>
+export const responsesRoutes = (app: App, { defaultFormat, ...deps }: ChatRouteDeps): void =>
   handleChat(app, '/v1/responses', deps, (given) => {
     const { request, body, namespaces } = readResponsesRequest(given, defaultFormat)
     return {

@@ -5,9 +5,14 @@ import { decodeAudio } from '../audio/decode.ts'
 import { SAMPLE_RATE } from '../audio/sound.ts'
 import { createAdmission, withSlot } from '../runtime/queue/admission.ts'
 import { TRANSCRIPTIONS } from './error-responses.ts'
-import { FORM_DEADLINE, type FormDeadline, withinDeadline } from './form-deadline.ts'
 import { TRANSCRIPT_FORMATS } from './transcript-formats.ts'
-import { FORM_LIMITS, readTranscriptionForm } from './transcription-form.ts'
+import {
+  FORM_DEADLINE,
+  FORM_LIMITS,
+  type FormDeadline,
+  readTranscriptionForm,
+  withinDeadline,
+} from './transcription-form.ts'
 import { type ModelDeps, withModel } from './with-model.ts'
 
 /** Recordings held in memory at once; others are not read until one of these is done. */

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely'
+import type { Metadata } from '../../domain/version-metadata.ts'
 import type { Json } from './json-column.ts'
 
 // Rows of the catalog module's tables; see rows.ts.
@@ -61,6 +62,8 @@ export interface ModelVersionRow {
   round_number: number | null
   job_id: string | null
   metrics: Json<Record<string, number>> | null
+  /** Added by 0052-version-metadata. */
+  metadata: ColumnType<Metadata, string | undefined, string>
 }
 
 export interface ConversionRow {

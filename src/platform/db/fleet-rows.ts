@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely'
+import type { DeviceFilter } from '../../domain/device-filter.ts'
 import type { Json } from './json-column.ts'
 
 // Rows of the fleet module's tables; see rows.ts.
@@ -18,6 +19,8 @@ export interface DeviceRow {
   heartbeat_counts: number[] | null
   heartbeat_slot: number | null
   metrics: Json<Record<string, unknown>> | null
+  /** Added by 0053-dynamic-groups. */
+  groups_outdated: Generated<boolean>
   last_heartbeat: Date
   created_at: Date
   updated_at: Date
@@ -37,6 +40,9 @@ export interface DeviceGroupRow {
   group_type: string
   tags: string[]
   device_count: Generated<number>
+  /** This and the next column were added by 0053-dynamic-groups. */
+  filter: Json<DeviceFilter> | null
+  filter_change: string | null
   created_at: Date
 }
 

@@ -62,7 +62,7 @@ export interface RoundRow {
 export interface RoundParticipantRow {
   round_id: string
   device_id: string
-  /** selected, delivered, failed, or absent: was selected, did not fetch the plan in time, and its place is free */
+  /** selected, delivered, failed, or absent (ParticipantState) */
   state: string
   /** drawn, starter or joined */
   chosen: string

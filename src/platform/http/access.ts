@@ -68,7 +68,7 @@ interface AccessGuard {
   readonly guesses: GuessLimit
 }
 
-const ACCESS_GUARD = 'doorkeeper'
+const ACCESS_GUARD = 'accessGuard'
 
 const accessGuardOf = (request: FastifyRequest): AccessGuard => request.server.getDecorator<AccessGuard>(ACCESS_GUARD)
 

@@ -73,6 +73,16 @@ const assertStorable = (bytes: Buffer, json: string, body: unknown): void => {
   if (hasProto(json)) throw new InvalidRequest('The JSON body must not contain the key __proto__.')
 }
 
+/** Parses JSON in a field of a form or a query, with the limit on nesting of a body. @throws bad_request naming the field */
+export const parseJsonField = (field: string, text: string, what = 'object'): unknown => {
+  if (isNestedTooDeep(Buffer.from(text))) throw badRequest(`${field} is nested deeper than ${MAX_DEPTH} levels.`)
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw badRequest(`${field} must be a JSON ${what} (NaN is not JSON): ${(error as Error).message}`)
+  }
+}
+
 const parse = (bytes: Buffer): unknown => {
   if (bytes.length === 0) return undefined
   // Decoding would replace the bytes that are not.

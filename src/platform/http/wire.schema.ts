@@ -1,5 +1,6 @@
 import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 import { REPORTED_RANGE } from '../../domain/reported-number.ts'
+import { NAME_CHARACTERS } from '../../domain/text.ts'
 
 /** The key of a schema shown in the API document in place of the enclosing one, which is only used for validation. */
 export const DOCUMENTED_AS = 'x-documented-as'
@@ -37,12 +38,6 @@ const oneLine = (pattern: string, maxLength: number, description: string) =>
     maxLength,
     description,
   })
-
-/**
- * The characters of names: no line breaks, nor characters that control terminals or override the text direction. Invisible
- * characters are allowed: Persian words and some emoji contain them.
- */
-export const NAME_CHARACTERS = '[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\u202a-\\u202e\\u2066-\\u2069]+'
 
 /** A name, or other text on one line. */
 export const Line = (maxLength: number, description: string) => oneLine(`^${NAME_CHARACTERS}$`, maxLength, description)

@@ -38,6 +38,8 @@ describe('curves', () => {
     expect(tickLabels([0.5, 0.6, 0.7], percent)).toEqual(['50.0%', '60.0%', '70.0%'])
     expect(tickLabels([0.999, 0.9995, 1], percent)).toEqual(['99.90%', '99.95%', '100.00%'])
     expect(tickLabels([1000, 1000.2, 1000.4], measure)).toEqual(['1000.0', '1000.2', '1000.4'])
+    expect(tickLabels([1000, 1000.25, 1000.5], measure)).toEqual(['1000.00', '1000.25', '1000.50'])
+    expect(tickLabels([0.999, 0.99925, 0.9995], percent)).toEqual(['99.900%', '99.925%', '99.950%'])
   })
 
   it('extend on both sides of a single point', () => {

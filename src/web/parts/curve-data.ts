@@ -69,7 +69,9 @@ const MAX_DIGITS = 20
 export const tickLabels = (values: readonly number[], format: (value: number) => string): string[] => {
   const labels = values.map((value) => format(value))
   if (new Set(labels).size === labels.length) return labels
-  const digits = Math.min(MAX_DIGITS, Math.max(0, -Math.floor(Math.log10(values[1]! - values[0]!))))
+  // Distances are 1, 2, 2.5, or 5 times a power of ten.
+  const [mantissa, exponent] = (values[1]! - values[0]!).toExponential(1).split('e')
+  const digits = Math.min(MAX_DIGITS, Math.max(0, (mantissa!.endsWith('.0') ? 0 : 1) - Number(exponent)))
   const isShare = labels[0]!.endsWith('%')
   return values.map((value) => (isShare ? percent(value, Math.max(0, digits - 2)) : value.toFixed(digits)))
 }

@@ -4,7 +4,7 @@ import { notFound, STATUS_OF } from '../../../domain/errors.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote, unaudited } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
-import { forEach } from '../../module.ts'
+import { forEach } from '../../periodic-tasks.ts'
 import { type Approval, approvalsStore } from './approvals.store.ts'
 
 /** Carries out one kind of request; registered by the service that the request belongs to. */

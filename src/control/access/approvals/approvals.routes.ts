@@ -1,7 +1,7 @@
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
-import { runDue } from '../../module.ts'
+import { runDue } from '../../periodic-tasks.ts'
 import { presentApproval } from './approval-view.service.ts'
 import { Approval, ApprovalPage, ApprovalParams, ApprovalQuery, RejectBody } from './approvals.schema.ts'
 import type { Approvals } from './approvals.service.ts'

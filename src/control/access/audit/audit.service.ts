@@ -12,7 +12,6 @@ import type { AuditNote, AuditObserver } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import { type AuditName, auditStore, type ErasedName } from './audit.store.ts'
 import { type AuditFilter, auditSearchStore, type StoredEntry } from './audit-search.store.ts'
-import { createRefusals } from './refusals.ts'
 
 export type { AuditFilter, StoredEntry } from './audit-search.store.ts'
 
@@ -29,6 +28,9 @@ export interface AuditedRequest {
 
 const AT_ONCE = 500
 const NAME_CHARS = 255
+const REFUSALS_PER_MINUTE = 60
+const MINUTE_MS = 60_000
+const MAX_ORGS = 10_000
 
 /** Returns the entry as the database will return it, because the hash is computed from that. */
 const asStored = (entry: AuditEntry): AuditEntry =>
@@ -48,6 +50,29 @@ const recordedActor = (caller: Caller | null): { kind: AuditActor; id: string | 
   if (caller.personId !== undefined) return { kind: 'person', id: caller.personId, credentialId }
   if (caller.deviceId !== null) return { kind: 'device', id: caller.deviceId, credentialId }
   return { kind: caller.sessionId === caller.keyId ? 'session' : 'key', id: caller.keyId, credentialId }
+}
+
+/** Keeps refused attempts from filling the log: it admits at most 60 a minute for each organization and counts the others. */
+const createRefusals = (now: () => Date) => {
+  const counts = new Map<string, { minute: number; admitted: number; unrecorded: number }>()
+  return {
+    /** Returns how many were not recorded since the last one that was; null if this one is not recorded either. */
+    admit(orgId: string): { readonly unrecorded: number } | null {
+      const minute = Math.floor(now().getTime() / MINUTE_MS)
+      if (counts.size > MAX_ORGS) counts.clear()
+      const count = counts.get(orgId) ?? { minute, admitted: 0, unrecorded: 0 }
+      counts.set(orgId, count)
+      if (count.minute !== minute) Object.assign(count, { minute, admitted: 0 })
+      if (count.admitted >= REFUSALS_PER_MINUTE) {
+        count.unrecorded++
+        return null
+      }
+      const { unrecorded } = count
+      count.admitted++
+      count.unrecorded = 0
+      return { unrecorded }
+    },
+  }
 }
 
 /** Records who did what: entries in one hash chain for each organization, written in the transaction of the action. */

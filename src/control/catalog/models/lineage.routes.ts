@@ -1,12 +1,14 @@
+import { readMetadataChanges } from '../../../domain/version-metadata.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { VersionLineage } from './lineage.schema.ts'
 import type { Lineage, LineageService } from './lineage.service.ts'
 import { presentNamedVersion } from './models.present.ts'
-import { VersionParams } from './models.schema.ts'
+import { VersionChanges, VersionParams } from './models.schema.ts'
+import type { ModelsService } from './models.service.ts'
 
-export const lineageRoutes = (app: App, lineage: LineageService): void => {
+export const lineageRoutes = (app: App, lineage: LineageService, models: ModelsService): void => {
   app.get(
     '/api/v1/models/:model_id/versions/:version',
     {
@@ -22,6 +24,35 @@ export const lineageRoutes = (app: App, lineage: LineageService): void => {
     async (request) => {
       const { model_id, version } = request.params
       return present(await lineage.of(callerOf(request), model_id, version))
+    },
+  )
+
+  app.patch(
+    '/api/v1/models/:model_id/versions/:version',
+    {
+      schema: {
+        operationId: 'updateVersion',
+        summary: 'Change the metadata of a version',
+        description: 'Merges entries into the metadata of a version; its file cannot be changed.',
+        params: VersionParams,
+        body: VersionChanges,
+        response: { 200: VersionLineage },
+      },
+      config: {
+        access: 'models:write',
+        errors: ['not_found'],
+        beforeInvalid: async (request) => {
+          const { model_id, version } = request.params as { model_id: string; version: string }
+          await models.findVersion(callerOf(request), model_id, version)
+        },
+      } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { model_id, version } = request.params
+      const caller = callerOf(request)
+      const changes = readMetadataChanges(request.body.metadata)
+      const changed = await models.changeMetadata(caller, model_id, version, changes)
+      return present(await lineage.of(caller, changed.modelId, String(changed.version)))
     },
   )
 }

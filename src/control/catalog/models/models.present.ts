@@ -36,6 +36,7 @@ const presentListedVersion = (version: StoredVersion) => ({
   model_size_bytes: version.size,
   model_hash: `sha256:${version.sha256}`,
   uploaded_at: version.uploadedAt.toISOString(),
+  metadata: { ...version.metadata },
 })
 
 const presentConversion = ({ format, state, reason, file }: StoredConversion) => ({

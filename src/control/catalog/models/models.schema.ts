@@ -9,6 +9,18 @@ import {
   VERSION_FORMATS,
 } from '../../../domain/model.ts'
 import {
+  MAX_METADATA_CHANGES,
+  MAX_METADATA_ENTRIES,
+  MAX_METADATA_JSON,
+  MAX_METADATA_KEY,
+  MAX_METADATA_TEXT,
+  type MetadataValue,
+  readMetadata,
+} from '../../../domain/version-metadata.ts'
+import { parseJsonField } from '../../../platform/http/input.ts'
+import { parseFields } from '../../../platform/http/validation.ts'
+import {
+  AnyObject,
   Body,
   Count,
   Envelope,
@@ -81,6 +93,23 @@ const Formats = Type.Array(ConvertedFile, {
   description: 'Conversions to other formats; downloadVersion serves those that are ready',
 })
 
+const METADATA =
+  `at most ${MAX_METADATA_ENTRIES} entries and ${MAX_METADATA_JSON} characters of JSON; keys of 1 to ${MAX_METADATA_KEY} characters on one ` +
+  `line; values are text of at most ${MAX_METADATA_TEXT} characters, finite numbers, or true or false`
+
+const VALUES = ['string', 'number', 'boolean']
+
+const metadataOf = (description: string, maxProperties = MAX_METADATA_ENTRIES, types: readonly string[] = VALUES) => ({
+  type: 'object',
+  description,
+  additionalProperties: { type: types },
+  maxProperties,
+})
+
+const StoredMetadata = Type.Unsafe<Record<string, MetadataValue>>(
+  metadataOf('What was recorded with the version, such as metrics and parameters, by key'),
+)
+
 export const ListedVersion = Part('ListedVersion', 'A version of a model in a list', {
   version: Type.Integer({ minimum: 1 }),
   version_label: Type.String(),
@@ -88,6 +117,7 @@ export const ListedVersion = Part('ListedVersion', 'A version of a model in a li
   model_size_bytes: Count,
   model_hash: Type.String(),
   uploaded_at: Timestamp,
+  metadata: StoredMetadata,
   formats: Formats,
   trained_by: TrainedBy,
   aliases: Type.Array(Type.String(), { description: 'Aliases that currently point to this version' }),
@@ -137,6 +167,9 @@ export const UploadFields = Body(
         description: `Formats to convert it to, separated by commas: ${CONVERTED_FORMATS.join(', ')}`,
       }),
     ),
+    metadata: Type.Optional(
+      AnyObject(metadataOf(`JSON, such as {"accuracy": 0.91}: what to record with the version; ${METADATA}`)),
+    ),
     upload: Type.Optional(
       Matching('^sha256:[0-9a-f]{64}$', 'sha256: and 64 lowercase hex digits', {
         description: 'sha256:<hex> of a finished upload; instead of file',
@@ -146,6 +179,22 @@ export const UploadFields = Body(
     file_name: Type.Optional(Type.String({ description: 'Only with upload: the name of the file' })),
   },
 )
+
+/** Returns the typed fields of the form. */
+export const readUploadFields = ({ metadata, ...fields }: Readonly<Record<string, string>>) => ({
+  ...parseFields(UploadFields, fields),
+  metadata: metadata === undefined ? {} : readMetadata(parseJsonField('metadata', metadata)),
+})
+
+export const VersionChanges = Body('VersionChanges', 'Changes of a version', examples.versionChanges, {
+  metadata: AnyObject(
+    metadataOf(
+      `The keys to add, change, or, with null, delete; others are kept. Afterwards: ${METADATA}`,
+      MAX_METADATA_CHANGES,
+      [...VALUES, 'null'],
+    ),
+  ),
+})
 
 export const ModelVersion = Body('ModelVersion', 'An uploaded version of a model', examples.modelVersion, {
   model_id: Uuid,
@@ -157,6 +206,7 @@ export const ModelVersion = Body('ModelVersion', 'An uploaded version of a model
   model_hash: Type.String(),
   description: Type.String(),
   uploaded_at: Timestamp,
+  metadata: StoredMetadata,
   warnings: Type.Array(Type.String()),
   formats: Formats,
 })

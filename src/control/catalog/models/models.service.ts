@@ -1,15 +1,21 @@
+import { openFile } from '../../../aggregation/files.ts'
 import { type Caller, homeOf } from '../../../domain/access.ts'
-import { badRequest } from '../../../domain/errors.ts'
+import { badRequest, conflict, notFound } from '../../../domain/errors.ts'
 import {
   type ConvertedFormat,
   type Framework,
   formatOfUpload,
   isUuid,
+  labelOf,
   type RecognizedContent,
   requireSemantic,
   type VersionFormat,
 } from '../../../domain/model.ts'
+import type { Metadata } from '../../../domain/version-metadata.ts'
 import type { StagedBlob } from '../../../platform/blobs/blob-store.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import { detectFormat, formatOf } from '../../../tensors/detect.ts'
+import { whyOpaque } from '../../../tensors/read-weights.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import type { Conversions, StoredConversion } from '../conversions/conversions.service.ts'
@@ -17,8 +23,7 @@ import type { FilesService } from '../files/files.service.ts'
 import { aliasesStore } from './aliases.store.ts'
 import { createModelLookups } from './model-lookups.service.ts'
 import { type ListedModel, modelsStore, type StoredModel } from './models.store.ts'
-import { createRoundResults } from './round-results.service.ts'
-import { chooseLabel } from './version-labels.service.ts'
+import { createVersionMetadata } from './version-metadata.service.ts'
 import { type StoredVersion, versionsStore } from './versions.store.ts'
 
 export type { SharedModels } from './model-lookups.service.ts'
@@ -46,23 +51,70 @@ const byVersion = <Item extends { readonly version: number }>(items: readonly It
   return lists
 }
 
+/**
+ * Recognizes the format of a file by its content; null if unknown. Only small pieces are read here: a pickle of a few megabytes
+ * can take seconds to read, so content that may be opaque is read in a thread.
+ */
+const recognize = async (workers: Context['workers'], path: string): Promise<RecognizedContent | null> => {
+  const file = openFile(path, 'r')
+  try {
+    const format = detectFormat(file)
+    if (format === null) return null
+    const { title, versions, decides, mayBeOpaque } = formatOf(format)
+    const advice = mayBeOpaque ? await workers.whyOpaque(path) : whyOpaque(file, format)
+    return { title, versions, decides, readable: advice === null, advice: advice ?? '' }
+  } finally {
+    file.close()
+  }
+}
+
+/**
+ * The label to store with the model's next version, and a warning if it is not the one that its number implies. No two versions
+ * of a model answer to the same label: plans and requests name versions by it (docs/decisions/0163). Locks the model.
+ * @throws conflict for a label that an earlier version without a label answers to
+ */
+const chooseLabel = async (
+  tx: Executor,
+  modelId: string,
+  requested: string | undefined,
+): Promise<{ readonly ownLabel: string | null; readonly warnings: readonly string[] }> => {
+  const number = await versionsStore.lockNext(tx, modelId)
+  if (number === null) throw notFound('Model', modelId)
+  const label = requested ?? labelOf(number, null)
+  const holder = await versionsStore.findByLabel(tx, modelId, label)
+  if (requested !== undefined) {
+    if (holder !== null && holder.ownLabel === null)
+      throw conflict(
+        `Version ${holder.version} of this model was uploaded without a label, and ${label} stands for it. ` +
+          'Choose another version_label.',
+      )
+    return { ownLabel: requested, warnings: [] }
+  }
+  if (holder === null) return { ownLabel: null, warnings: [] }
+  const free = await versionsStore.nextMajorLabel(tx, modelId)
+  return {
+    ownLabel: free,
+    warnings: [`Version ${number} has the label ${free}, because version ${holder.version} has the label ${label}.`],
+  }
+}
+
 export const createModelsService = (
   context: Context,
-  parts: {
+  {
+    files,
+    conversions,
+  }: {
     readonly files: FilesService
     readonly conversions: Conversions
-    /** Recognizes the file's format by its content; null if it is unknown. */
-    readonly recognize: (path: string) => Promise<RecognizedContent | null>
   },
 ) => {
-  const { database, events, now, newId } = context
-  const { files, conversions, recognize } = parts
+  const { database, workers, events, now, newId } = context
   const lookups = createModelLookups(context)
 
   return {
     // Lookups for callers (`find`) and for the service itself (`originOf`) are in model-lookups.service.ts.
     ...lookups,
-    ...createRoundResults(context, parts),
+    ...createVersionMetadata(context, lookups),
 
     async create(
       caller: Caller,
@@ -120,13 +172,14 @@ export const createModelsService = (
         format: VersionFormat | undefined
         description: string
         versionLabel: string | undefined
+        metadata?: Metadata
         /** The formats to convert it to. */
         formats?: readonly ConvertedFormat[]
       },
     ): Promise<StoredVersion> {
       if (staged.size === 0) throw badRequest('file is empty: a version needs weights.')
       if (requested.versionLabel !== undefined) requireSemantic(requested.versionLabel)
-      const content = await recognize(staged.path)
+      const content = await recognize(workers, staged.path)
       const { format, warnings } = formatOfUpload({
         named: requested.format,
         content,
@@ -144,6 +197,7 @@ export const createModelsService = (
           fileName: staged.fileName,
           sha256: staged.sha256,
           size: staged.size,
+          metadata: requested.metadata ?? {},
           description: requested.description,
           uploadedAt: now(),
           origin: null,

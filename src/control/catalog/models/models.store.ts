@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { conflict } from '../../../domain/errors.ts'
 import type { Framework } from '../../../domain/model.ts'
 import type { ModelRow } from '../../../platform/db/catalog-rows.ts'
@@ -37,6 +37,9 @@ export interface ModelFilter {
   /** False leaves out the models of rounds. */
   readonly roundModels: boolean
 }
+
+/** An SQL condition that is true while something needs the model with this id. */
+export type ModelUses = (modelId: RawBuilder<string>) => RawBuilder<boolean>
 
 type ListedRow = Selectable<ModelRow> & { newest_sha256: string | null; newest_size: number | null }
 
@@ -136,7 +139,39 @@ export const modelsStore = {
       .executeTakeFirst()
     return row?.id ?? null
   },
+
+  /** Locks those of these models of rounds that exist until the transaction ends, so that nothing can start to refer to them; skips locked ones. */
+  async lockRoundModels(tx: Executor, modelIds: readonly string[]): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select id from models where id = any(${modelIds}::uuid[]) and round_id is not null
+      order by id for update skip locked`.execute(tx)
+    return rows.map(({ id }) => id)
+  },
+
+  /** Deletes the unneeded models of rounds with their only version; returns their ids. */
+  async deleteUnusedRoundModels(
+    tx: Executor,
+    modelIds: readonly string[],
+    uses: readonly ModelUses[],
+  ): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      delete from models m where m.id = any(${modelIds}::uuid[]) and m.round_id is not null
+        and not (${sql.join(
+          [...OWN_USES, ...uses].map((isUsed) => isUsed(sql<string>`m.id`)),
+          sql` or `,
+        )})
+      returning m.id`.execute(tx)
+    return rows.map(({ id }) => id)
+  },
 }
+
+/** The model has an alias or further versions, is a baseline, or was published as a version of the trained model. */
+const OWN_USES: readonly ModelUses[] = [
+  (id) => sql<boolean>`exists (select from model_aliases a where a.model_id = ${id})`,
+  (id) => sql<boolean>`exists (select from models o where o.id = ${id} and (o.version_count > 1 or o.is_baseline))`,
+  (id) => sql<boolean>`exists (
+    select from models o join model_versions v on v.round_id = o.round_id and v.model_id <> o.id where o.id = ${id})`,
+]
 
 const columns = sql`
   m.*, newest.sha256 as newest_sha256, newest.size as newest_size

@@ -118,6 +118,7 @@ describe('versions', () => {
       model_hash: `sha256:${sha256(weights)}`,
       description: 'first',
       uploaded_at: at,
+      metadata: {},
       warnings: [],
       formats: [],
     })

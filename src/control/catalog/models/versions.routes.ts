@@ -6,12 +6,18 @@ import type { App } from '../../../platform/http/app.ts'
 import { DOWNLOADED, sendBlob } from '../../../platform/http/download.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { readUpload } from '../../../platform/http/upload.ts'
-import { parseFields } from '../../../platform/http/validation.ts'
 import type { Downloads } from '../../downloads.ts'
 import type { Conversions } from '../conversions/conversions.service.ts'
 import type { UploadsService } from '../uploads/uploads.service.ts'
 import { presentVersion } from './models.present.ts'
-import { DownloadParams, DownloadQuery, ModelParams, ModelVersion, UploadFields } from './models.schema.ts'
+import {
+  DownloadParams,
+  DownloadQuery,
+  ModelParams,
+  ModelVersion,
+  readUploadFields,
+  UploadFields,
+} from './models.schema.ts'
 import type { ModelsService } from './models.service.ts'
 
 export interface VersionStorage {
@@ -51,11 +57,12 @@ export const versionsRoutes = (app: App, models: ModelsService, storage: Version
         instead: { field: 'upload', stage: (named) => storage.uploads.stage(caller, finishedUpload(named)) },
       })
       try {
-        const { format, description, version_label, formats } = parseFields(UploadFields, fields)
+        const { format, description, version_label, formats, metadata } = readUploadFields(fields)
         const version = await models.addVersion(model, file, {
           format,
           description: description ?? '',
           versionLabel: version_label,
+          metadata,
           formats: (formats?.split(',') ?? []) as ConvertedFormat[],
         })
         if (fields.upload !== undefined) await storage.uploads.forget(caller, finishedUpload(fields))
@@ -104,7 +111,7 @@ export const versionsRoutes = (app: App, models: ModelsService, storage: Version
 
 /** Returns the upload that a form refers to. */
 const finishedUpload = (fields: Readonly<Record<string, string>>) => {
-  const { upload, upload_size: size } = parseFields(UploadFields, fields)
+  const { upload, upload_size: size } = readUploadFields(fields)
   if (upload === undefined || size === undefined) {
     throw badRequest("The form field 'upload' requires 'upload_size': the size of the whole file in bytes.")
   }

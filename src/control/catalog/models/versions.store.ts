@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import { conflict } from '../../../domain/errors.ts'
 import type { VersionFormat } from '../../../domain/model.ts'
+import type { Metadata } from '../../../domain/version-metadata.ts'
 import type { ModelVersionRow } from '../../../platform/db/catalog-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { isUniqueViolation } from '../../../platform/db/violations.ts'
@@ -16,6 +17,7 @@ export interface StoredVersion {
   readonly size: number
   readonly description: string
   readonly warnings: readonly string[]
+  readonly metadata: Metadata
   readonly uploadedAt: Date
   /** Null for an upload. */
   readonly origin: VersionOrigin | null
@@ -41,11 +43,12 @@ export const versionsStore = {
       )
       insert into model_versions
         (model_id, version, format, version_label, file_name, sha256, size, description, warnings, uploaded_at,
-        round_id, round_number, job_id, metrics)
+        round_id, round_number, job_id, metrics, metadata)
       select ${version.modelId}, version_count, ${version.format}, ${version.ownLabel}, ${version.fileName},
         ${version.sha256}, ${version.size}, ${version.description}, ${[...version.warnings]}::text[],
         ${version.uploadedAt}::timestamptz, ${origin?.roundId ?? null}::uuid, ${origin?.roundNumber ?? null}::integer,
-        ${origin?.jobId ?? null}::uuid, ${origin === null ? null : JSON.stringify(origin.metrics)}::jsonb
+        ${origin?.jobId ?? null}::uuid, ${origin === null ? null : JSON.stringify(origin.metrics)}::jsonb,
+        ${JSON.stringify(version.metadata)}::jsonb
       from numbered returning *`
       .execute(db)
       .catch((error: unknown) => {
@@ -55,6 +58,15 @@ export const versionsStore = {
         throw error
       })
     return fromVersionRow(rows[0]!)
+  },
+
+  async setMetadata(tx: Executor, { modelId, version, metadata }: StoredVersion): Promise<void> {
+    await tx
+      .updateTable('model_versions')
+      .set({ metadata: JSON.stringify(metadata) })
+      .where('model_id', '=', modelId)
+      .where('version', '=', version)
+      .execute()
   },
 
   async ofModel(db: Executor, modelId: string): Promise<StoredVersion[]> {
@@ -90,7 +102,7 @@ export const versionsStore = {
 
   /**
    * Returns the number of the model's next version, or null if the model is gone. Until the transaction ends, no other one
-   * adds a version.
+   * adds a version or changes its metadata.
    */
   async lockNext(tx: Executor, modelId: string): Promise<number | null> {
     const query = tx.selectFrom('models').select('version_count').where('id', '=', modelId)
@@ -149,6 +161,7 @@ const fromVersionRow = (row: Selectable<ModelVersionRow>): StoredVersion => ({
   size: row.size,
   description: row.description,
   warnings: row.warnings,
+  metadata: row.metadata,
   uploadedAt: row.uploaded_at,
   origin:
     row.round_id === null || row.round_number === null

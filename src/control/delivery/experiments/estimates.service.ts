@@ -4,7 +4,7 @@ import { analyseExperiment, type Comparison } from '../../../domain/experiment-a
 import { type Moments, NO_MOMENTS } from '../../../domain/statistics/moments.ts'
 import { meanInterval } from '../../../domain/statistics/t-test.ts'
 import type { Context } from '../../context.ts'
-import { forEach } from '../../module.ts'
+import { forEach } from '../../periodic-tasks.ts'
 import { type EstimatesPoint, estimatesStore } from './estimates.store.ts'
 import type { ExperimentsService, StoredExperiment } from './experiments.service.ts'
 import type { ObservationsService } from './observations.service.ts'

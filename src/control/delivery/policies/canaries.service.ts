@@ -2,6 +2,7 @@ import { labelOf } from '../../../domain/model.ts'
 import { NO_STEPS_SECONDS } from '../../../domain/rollout.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { RoundResults } from '../../catalog/models/round-results.service.ts'
 import type { Context } from '../../context.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
@@ -32,6 +33,7 @@ export interface FinishedRounds {
 export interface PolicyParts {
   readonly plans: DeliveryPlans
   readonly models: ModelsService
+  readonly roundResults: Pick<RoundResults, 'publish'>
   readonly rollouts: RolloutsService
   readonly groups: Pick<GroupsService, 'locate'>
 }
@@ -43,7 +45,10 @@ export const hasLostGroup = async (
 ): Promise<boolean> => canaryGroupId !== null && (await groups.locate({ orgId: null }, canaryGroupId)) === null
 
 /** Tries the result of a finished round: publishes it as a version, and rolls that out to a canary group. */
-export const createCanaries = ({ database, now, newId }: Context, { plans, models, rollouts, groups }: PolicyParts) => {
+export const createCanaries = (
+  { database, now, newId }: Context,
+  { plans, models, roundResults, rollouts, groups }: PolicyParts,
+) => {
   let rounds: FinishedRounds = { newest: async () => null, undecided: async () => null }
   /** By model: the newest round, and the policy that had nothing to try up to it at this time. */
   const examined = new Map<string, { readonly upTo: string; readonly at: number }>()
@@ -66,7 +71,7 @@ export const createCanaries = ({ database, now, newId }: Context, { plans, model
       if ((await policiesStore.lockEnabled(tx, policy.id)) === null) return
       if ((await rounds.undecided(tx, policy))?.id !== round.id) return
       // If the round's job has published it, this is that version.
-      const published = await models.publish(tx, model.id, {
+      const published = await roundResults.publish(tx, model.id, {
         modelId: round.aggregatedModelId,
         roundId: round.id,
         roundNumber: round.roundNumber,

@@ -10,7 +10,7 @@ import type { ModelsService, StoredModel } from '../../catalog/models/models.ser
 import type { Context } from '../../context.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
-import { runDue } from '../../module.ts'
+import { runDue } from '../../periodic-tasks.ts'
 import type { AssignmentsService } from '../assignments/assignments.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import { createRolloutApprovals } from './rollout-approvals.service.ts'

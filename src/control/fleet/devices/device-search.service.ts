@@ -1,5 +1,6 @@
 import { type Caller, requireOwnOrg } from '../../../domain/access.ts'
 import { activeSince, type DeviceStatus, type Platform } from '../../../domain/device.ts'
+import type { DeviceFilter } from '../../../domain/device-filter.ts'
 import { badRequest } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import { jsonOrNull } from '../../../domain/parse-json.ts'
@@ -20,6 +21,7 @@ export interface DeviceQuery {
   readonly deviceId: string | undefined
   readonly platform?: Platform | undefined
   readonly status?: DeviceStatus | undefined
+  readonly filter: DeviceFilter
   readonly sort: DeviceSort
   readonly descending: boolean
   readonly after?: string | undefined

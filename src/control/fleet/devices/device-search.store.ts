@@ -1,6 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DeviceStatus, Platform } from '../../../domain/device.ts'
+import type { DeviceFilter } from '../../../domain/device-filter.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import { filterSql } from './device-filter.store.ts'
 import { fromRow, LISTED_COLUMNS, type ListedRow, type StoredDevice } from './devices.store.ts'
 
 const SORTS = ['device_id', 'last_seen', 'created'] as const
@@ -17,6 +19,8 @@ export interface DeviceSearch {
   readonly deviceId: string | undefined
   readonly platform?: Platform | undefined
   readonly status?: DeviceStatus | undefined
+  /** May be empty. */
+  readonly filter: DeviceFilter
   readonly activeSince: Date
 }
 
@@ -161,5 +165,6 @@ const matching = (search: DeviceSearch): RawBuilder<unknown> => {
   if (search.status === 'inactive') {
     conditions.push(sql`(status <> 'active' or last_heartbeat < ${search.activeSince})`)
   }
+  if (search.filter.length > 0) conditions.push(filterSql(search.filter))
   return sql.join(conditions, sql` and `)
 }

@@ -1,6 +1,8 @@
+import { readFilter } from '../../../domain/device-filter.ts'
 import { outsideWarning, reportedValues } from '../../../domain/reported-number.ts'
 import { callerOf, optionalCallerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
+import { parseJsonField } from '../../../platform/http/input.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { warn } from '../../../platform/http/warnings.ts'
 import type { DeviceSearchService } from './device-search.service.ts'
@@ -108,15 +110,16 @@ export const deviceSearchRoutes = (app: App, search: DeviceSearchService, now: (
         querystring: FleetQuery,
         response: { 200: FleetDevices },
       },
-      config: { access: 'devices:read' } satisfies RouteConfig,
+      config: { access: 'devices:read', errors: ['bad_request'] } satisfies RouteConfig,
     },
     async (request) => {
-      const { q, order, org_id: orgId, device_id: deviceId, ...question } = request.query
+      const { q, order, filter, org_id: orgId, device_id: deviceId, ...question } = request.query
       const found = await search.page(callerOf(request), {
         ...question,
         orgId,
         deviceId,
         text: q.trim(),
+        filter: filter === undefined ? [] : readFilter(parseJsonField('filter', filter, 'list')),
         descending: order === 'desc',
       })
       return { ...found, devices: found.devices.map((device) => present(device, now())) }

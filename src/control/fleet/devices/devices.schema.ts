@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
 import { PLATFORMS } from '../../../domain/device.ts'
+import { NAME_CHARACTERS } from '../../../domain/text.ts'
 import {
   Body,
   Count,
   Envelope,
   FreeObject,
   Matching,
-  NAME_CHARACTERS,
   Nullable,
   Omitted,
   OneOf,
@@ -123,6 +123,13 @@ export const FleetQuery = Type.Object({
   ),
   platform: Type.Optional(AnyPlatform),
   status: Type.Optional(Status),
+  filter: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 8000,
+      description: 'Only devices that match: the JSON of conditions like those in `filter` of a device group',
+    }),
+  ),
   sort: OneOf(['device_id', 'last_seen', 'created'], { default: 'device_id' }),
   order: OneOf(['asc', 'desc'], { default: 'asc' }),
   after: Type.Optional(Type.String({ minLength: 1, maxLength: 2000, description: '`next` of the previous page' })),

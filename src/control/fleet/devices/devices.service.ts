@@ -8,6 +8,7 @@ import type { Context } from '../../context.ts'
 import type { DeviceFilter, DevicesStore, StoredDevice } from './devices.store.ts'
 import { rememberCounts, rememberLargeFleets } from './fleet-counts.ts'
 
+export { filterSql } from './device-filter.store.ts'
 export type { ListedDevice, StoredDevice } from './devices.store.ts'
 
 /** The user-chosen id and, if a key sees several devices with it, the organization. */
@@ -36,11 +37,14 @@ export const createDevicesService = (
     store,
     isErased,
     keys,
+    regroup,
   }: {
     readonly store: DevicesStore
     /** Whether such a device was erased, so that it must not be registered again automatically. */
     readonly isErased: (orgId: string | null, deviceId: string) => Promise<boolean>
     readonly keys: KeysService
+    /** Adds new devices to the dynamic groups that they match. */
+    readonly regroup: (devices: readonly StoredDevice[]) => Promise<void>
   },
 ) => {
   const insert = createBatcher<{ device: StoredDevice; key: StoredKey }, boolean>({
@@ -48,8 +52,9 @@ export const createDevicesService = (
     run: async (entries) => {
       const sorted = [...entries].sort((a, b) => (a.device.deviceId < b.device.deviceId ? -1 : 1))
       const inserted = await store.insertAll(database.sql, sorted)
-      const registered = entries.filter((entry) => inserted.has(entry.device.id))
-      await events.announce('devices.registered', { orgIds: registered.map(({ device }) => device.orgId) })
+      const registered = entries.map(({ device }) => device).filter(({ id }) => inserted.has(id))
+      await regroup(registered)
+      await events.announce('devices.registered', { orgIds: registered.map(({ orgId }) => orgId) })
       return entries.map((entry) => inserted.has(entry.device.id))
     },
   })

@@ -71,8 +71,9 @@ export const createDevicesStore = (keys: Pick<KeysService, 'insertForDevices'>) 
         ) as w (id, device_id, org_id, platform, capabilities, at, trains, key_id, prefix, hash)
       ), added as (
         insert into devices (id, device_id, org_id, platform, capabilities, trains, status, last_heartbeat, created_at,
-          updated_at)
-        select id, device_id, org_id, platform, capabilities, trains, 'active', at, at, at from wanted
+          updated_at, groups_outdated)
+        select id, device_id, org_id, platform, capabilities, trains, 'active', at, at, at,
+          coalesce(org_id, 'default') in (select org_id from device_groups where filter is not null) from wanted
         on conflict do nothing
         returning id, org_id
       ), keyed as (

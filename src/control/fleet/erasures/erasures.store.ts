@@ -46,7 +46,12 @@ export const erasuresStore = {
       update device_counts c set devices = c.devices - 1 from gone where c.org_id = gone.org_id`.execute(tx)
   },
 
+  /** Locks the groups first: one that removes the device at the same time has then counted it, or does not any more. */
   async leaveGroups(tx: Executor, { id }: Named): Promise<void> {
+    await sql`select from device_groups
+      where id in (select group_id from device_group_members where device_id = ${id}) order by id for no key update`.execute(
+      tx,
+    )
     await sql`update device_groups g set device_count = g.device_count - 1
       where g.id in (select group_id from device_group_members where device_id = ${id})`.execute(tx)
   },

@@ -1,14 +1,23 @@
+import { readFilter } from '../../../domain/device-filter.ts'
 import type { Static } from '../../../platform/http/wire.schema.ts'
 import { presentListed } from '../devices/devices.present.ts'
 import type { CreateGroupBody } from './groups.schema.ts'
 import type { GroupMember, GroupsService, StoredGroup } from './groups.service.ts'
 
-export const newGroupOf = ({ org_id, name, description, group_type, tags }: Static<typeof CreateGroupBody>) => ({
+export const newGroupOf = ({
+  org_id,
+  name,
+  description,
+  group_type,
+  tags,
+  filter,
+}: Static<typeof CreateGroupBody>) => ({
   name,
   orgId: org_id,
   description: description ?? '',
-  groupType: group_type ?? ('static' as const),
+  groupType: group_type,
   tags: tags ?? [],
+  filter: filter ? readFilter(filter) : null,
 })
 
 /** Returns a group with the API's field names. */
@@ -20,6 +29,7 @@ export const present = (group: StoredGroup) => ({
   group_type: group.groupType,
   tags: [...group.tags],
   device_count: group.deviceCount,
+  filter: group.filter === null ? null : group.filter.map((condition) => ({ ...condition })),
   created_at: group.createdAt.toISOString(),
 })
 

@@ -1,3 +1,4 @@
+import { readFilter } from '../../../domain/device-filter.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
@@ -65,7 +66,7 @@ export const groupsRoutes = (app: App, groups: GroupsService, now: () => Date): 
       schema: {
         operationId: 'createGroup',
         summary: 'Create a device group',
-        description: 'Create a device group, without devices.',
+        description: 'Create a device group. It has no devices; with a filter, those that match.',
         body: CreateGroupBody,
         response: { 201: Group },
       },
@@ -110,7 +111,12 @@ export const groupsRoutes = (app: App, groups: GroupsService, now: () => Date): 
         },
       } satisfies RouteConfig,
     },
-    async (request) => present(await groups.update(callerOf(request), request.params.group_id, request.body)),
+    async (request) => {
+      const { filter, ...changes } = request.body
+      const filterChange = filter === undefined ? {} : { filter: filter && readFilter(filter) }
+      const updated = await groups.update(callerOf(request), request.params.group_id, { ...changes, ...filterChange })
+      return present(updated)
+    },
   )
 
   app.delete(

@@ -1,10 +1,19 @@
 import { Type } from 'typebox'
 import {
+  type DeviceCondition,
+  type DeviceFilter,
+  FILTER_OPS,
+  MAX_CONDITIONS,
+  MAX_TEXT,
+} from '../../../domain/device-filter.ts'
+import {
   Body,
   Count,
+  DOCUMENTED_AS,
   Envelope,
   Line,
   Nullable,
+  OneOf,
   OrgId,
   Page,
   Parameter,
@@ -16,6 +25,7 @@ import { DeviceId, DeviceList, OrgIdQuery } from '../devices/devices.schema.ts'
 import { examples } from '../fleet.examples.ts'
 
 const MAX_BATCH = 1000
+const SCALARS = [{ type: 'string', maxLength: MAX_TEXT }, { type: 'number' }, { type: 'boolean' }]
 
 const Name = Line(255, 'Unique in the organization')
 const Description = Type.String({ maxLength: 1000, description: 'Free text' })
@@ -23,6 +33,34 @@ const Tags = Type.Array(Line(100, 'A label'), {
   maxItems: 100,
   description: 'Labels to search by',
 })
+const Condition = Part('DeviceCondition', 'A condition on one attribute of a device', {
+  field: Type.String({
+    minLength: 1,
+    maxLength: MAX_TEXT,
+    description:
+      'platform, trains, device_id, or capabilities.<key>. Dots separate nested keys; a backslash makes the next character part of a key',
+  }),
+  op: OneOf(FILTER_OPS, {
+    description:
+      'lt, lte, gt, and gte compare numbers, prefix compares text; values of different types are never equal. A missing value meets only ne and exists: false',
+  }),
+  value: Type.Unsafe<DeviceCondition['value']>({
+    [DOCUMENTED_AS]: {
+      description: 'Text, a number, true, or false; a list of these for in; true or false for exists',
+      anyOf: [...SCALARS, { type: 'array', minItems: 1, maxItems: 100, items: { anyOf: SCALARS } }],
+    },
+  }),
+})
+const Filter = Type.Array(Condition, {
+  minItems: 1,
+  maxItems: MAX_CONDITIONS,
+  description:
+    'Makes the group dynamic: its members are always the devices of the organization that meet all conditions. No device is added or removed by hand',
+})
+
+/** `readFilter` validates it, with messages that name the field of the condition. */
+const RequestedFilter = Type.Unsafe<DeviceFilter | null>({ [DOCUMENTED_AS]: Nullable(Filter) })
+
 const DeviceIds = Type.Array(Type.String(), { maxItems: MAX_BATCH, description: 'User-chosen ids' })
 
 export const ListGroupsQuery = Type.Object({ org_id: OrgIdQuery, ...Page({ max: 1000, default: 100 }) })
@@ -31,8 +69,9 @@ export const CreateGroupBody = Body('NewGroup', 'A device group to create', exam
   org_id: OrgId('Id of an organization'),
   name: Name,
   description: Type.Optional(Description),
-  group_type: Type.Optional(Line(64, 'A label of your own, without effect; default: static')),
+  group_type: Type.Optional(Line(64, 'A label of your own, without effect; default: static, or dynamic with a filter')),
   tags: Type.Optional(Tags),
+  filter: Type.Optional(RequestedFilter),
 })
 
 export const UpdateGroupBody = Body(
@@ -43,6 +82,7 @@ export const UpdateGroupBody = Body(
     name: Type.Optional(Name),
     description: Type.Optional(Description),
     tags: Type.Optional(Tags),
+    filter: Type.Optional(RequestedFilter),
   },
 )
 
@@ -60,6 +100,7 @@ export const Group = Body('Group', 'A device group', examples.group, {
   group_type: Type.String(),
   tags: Type.Array(Type.String()),
   device_count: Count,
+  filter: Nullable(Filter),
   created_at: Timestamp,
 })
 

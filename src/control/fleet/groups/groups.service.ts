@@ -1,22 +1,25 @@
 import { type Caller, requireOwnOrg, sees } from '../../../domain/access.ts'
-import { badRequest, notFound, ServiceError } from '../../../domain/errors.ts'
+import { badRequest, conflict, notFound, ServiceError } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import type { DevicesService, NamedDevice } from '../devices/devices.service.ts'
-import { groupsStore, type StoredGroup } from './groups.store.ts'
+import type { DynamicGroups } from './dynamic-groups.service.ts'
+import { DYNAMIC, groupsStore, STATIC, type StoredGroup } from './groups.store.ts'
 import { groupMembersStore } from './members.store.ts'
 
 export type { StoredGroup } from './groups.store.ts'
 export type { GroupMember } from './members.store.ts'
 
-type Named = Pick<StoredGroup, 'name' | 'description' | 'tags'>
+type Named = Pick<StoredGroup, 'name' | 'description' | 'tags' | 'filter'>
+
+type NewGroup = Named & Pick<StoredGroup, 'orgId'> & { readonly groupType: string | undefined }
 
 /** Device groups: named sets of an organization's devices, which plans can target. */
 export const createGroupsService = (
   { database, events, now, newId }: Context,
-  { devices }: { readonly devices: Pick<DevicesService, 'get'> },
+  { devices, dynamicGroups }: { readonly devices: Pick<DevicesService, 'get'>; readonly dynamicGroups: DynamicGroups },
 ) => {
   /** @throws not_found if there is no such group that the caller may see */
   const get = async (caller: Caller, id: string): Promise<StoredGroup> => {
@@ -32,7 +35,9 @@ export const createGroupsService = (
     work: (tx: Database['sql']) => Promise<ReadonlyMap<string, string>>,
   ): Promise<ReadonlyMap<string, string>> =>
     database.transaction(async (tx) => {
-      if (!(await groupsStore.lock(tx, groupId))) throw notFound('Device group', groupId)
+      const locked = await groupsStore.lock(tx, groupId)
+      if (locked === null) throw notFound('Device group', groupId)
+      if (locked.filter !== null) throw byFilterOnly(locked)
       const changed = await work(tx)
       // Names would stay in the log after a device is erased.
       const after = { [field]: [...changed.values()], [`${field}Devices`]: changed.size }
@@ -67,6 +72,12 @@ export const createGroupsService = (
     }
   }
 
+  /** Updates the members of a group whose filter was set, and returns it. It may be gone in the meantime. */
+  const applied = async (group: StoredGroup, change: string): Promise<StoredGroup> => {
+    await dynamicGroups.apply({ groupId: group.id, orgId: group.orgId, change })
+    return (await groupsStore.find(database.sql, group.id)) ?? group
+  }
+
   return {
     get,
     add,
@@ -79,16 +90,19 @@ export const createGroupsService = (
       throw badRequest(`Several organizations have a device group '${idOrName}'. Use its id.`)
     },
 
-    async create(caller: Caller, requested: Named & Pick<StoredGroup, 'orgId' | 'groupType'>): Promise<StoredGroup> {
+    async create(caller: Caller, { groupType, ...named }: NewGroup): Promise<StoredGroup> {
+      const requested = { ...named, groupType: typeOf(groupType, named.filter) }
       requireOwnOrg(caller, requested.orgId)
       requireName(requested.name)
       const group: StoredGroup = { ...requested, id: newId(), deviceCount: 0, createdAt: now() }
+      const { id, orgId, filter } = group
+      const change = filter && newId()
       await database.transaction(async (tx) => {
-        await groupsStore.insert(tx, group)
+        await groupsStore.insert(tx, group, change)
         auditNote({ kind: 'group', ...group, after: requested })
-        await events.publish(tx, 'group.changed', { groupId: group.id, orgId: group.orgId })
+        await events.publish(tx, 'group.changed', { groupId: id, orgId })
       })
-      return group
+      return change === null ? group : applied(group, change)
     },
 
     async list(
@@ -103,21 +117,23 @@ export const createGroupsService = (
     async update(caller: Caller, id: string, changes: Partial<Named>): Promise<StoredGroup> {
       const before = await get(caller, id)
       if (changes.name !== undefined) requireName(changes.name)
-      return database.transaction(async (tx) => {
-        const updated = await groupsStore.update(tx, id, changes)
+      const change = newId()
+      const group = await database.transaction(async (tx) => {
+        const updated = await groupsStore.update(tx, id, changes, change)
         if (updated === null) throw notFound('Device group', id)
         const [was, is] = [namedFields(before), namedFields(updated)]
         auditNote({ kind: 'group', ...updated, before: was, after: is, onlyIfChanged: true })
         await events.publish(tx, 'group.changed', { groupId: id, orgId: updated.orgId })
         return updated
       })
+      return changes.filter ? applied(group, change) : group
     },
 
     /** Its devices stay registered; plans that target it no longer reach devices through it. */
     async delete(caller: Caller, id: string): Promise<StoredGroup> {
       const group = await get(caller, id)
       await database.transaction(async (tx) => {
-        if (!(await groupsStore.lock(tx, id))) throw notFound('Device group', id)
+        if ((await groupsStore.lock(tx, id)) === null) throw notFound('Device group', id)
         await groupsStore.delete(tx, id)
         auditNote({ kind: 'group', ...group, before: namedFields(group) })
         await events.publish(tx, 'group.changed', { groupId: id, orgId: group.orgId })
@@ -163,8 +179,21 @@ const split = (deviceIds: readonly string[], changed: ReadonlyMap<string, string
   return { changed: ids.filter((id) => changed.has(id)), skipped: ids.filter((id) => !changed.has(id)) }
 }
 
+const byFilterOnly = ({ name }: StoredGroup): ServiceError =>
+  conflict(
+    `Device group '${name}' is dynamic: it has the devices that match its filter. Change its filter, or make it static ` +
+      'with "filter": null (svc groups update --static), which keeps its devices.',
+  )
+
 /** Returns the fields of a group in the audit log. */
-const namedFields = ({ name, description, tags }: Named): Named => ({ name, description, tags })
+const namedFields = ({ name, description, tags, filter }: Named): Named => ({ name, description, tags, filter })
+
+/** @throws bad_request for a group with a filter and a label of the caller's own */
+const typeOf = (label: string | undefined, filter: Named['filter']): string => {
+  if (filter === null) return label ?? STATIC
+  if (label === undefined || label === DYNAMIC) return DYNAMIC
+  throw badRequest(`group_type must be ${DYNAMIC} for a group with a filter. Leave it out, or leave out the filter.`)
+}
 
 const requireName = (name: string): void => {
   if (isUuid(name)) throw badRequest('name must not look like the id of a group: plans take either.')

@@ -1,9 +1,14 @@
 import { type Selectable, sql } from 'kysely'
+import type { DeviceFilter } from '../../../domain/device-filter.ts'
 import { conflict } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { DeviceGroupRow } from '../../../platform/db/fleet-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { isUniqueViolation } from '../../../platform/db/violations.ts'
+
+export const STATIC = 'static'
+/** The type of groups with a filter. */
+export const DYNAMIC = 'dynamic'
 
 export interface StoredGroup {
   readonly id: string
@@ -13,12 +18,15 @@ export interface StoredGroup {
   readonly groupType: string
   readonly tags: readonly string[]
   readonly deviceCount: number
+  /** Null for a static group, whose devices are added and removed by hand. */
+  readonly filter: DeviceFilter | null
   readonly createdAt: Date
 }
 
 export const groupsStore = {
-  async insert(db: Executor, group: StoredGroup): Promise<void> {
-    const { id, name, description } = group
+  /** `change` identifies the change of the filter; null for a static group. */
+  async insert(db: Executor, group: StoredGroup, change: string | null): Promise<void> {
+    const { id, name, description, filter } = group
     await db
       .insertInto('device_groups')
       .values({
@@ -28,23 +36,31 @@ export const groupsStore = {
         org_id: group.orgId,
         group_type: group.groupType,
         tags: [...group.tags],
+        filter: filter && JSON.stringify(filter),
+        filter_change: change,
         created_at: group.createdAt,
       })
       .execute()
       .catch(nameTaken(name))
   },
 
-  /** Returns the updated group, or null if it is gone. */
+  /** Returns the updated group, or null if it is gone. `change` identifies the change of the filter. */
   async update(
     db: Executor,
     id: string,
-    changes: Partial<Pick<StoredGroup, 'name' | 'description' | 'tags'>>,
+    changes: Partial<Pick<StoredGroup, 'name' | 'description' | 'tags' | 'filter'>>,
+    change: string,
   ): Promise<StoredGroup | null> {
-    const { name, description, tags } = changes
+    const { name, description, tags, filter } = changes
+    const filterChange =
+      filter === undefined
+        ? sql``
+        : sql`, filter = ${filter && JSON.stringify(filter)}::jsonb, filter_change = ${filter && change}::uuid,
+            group_type = ${filter ? DYNAMIC : STATIC}`
     const { rows } = await sql<Selectable<DeviceGroupRow>>`
       update device_groups set name = coalesce(${name ?? null}, name),
         description = coalesce(${description ?? null}, description),
-        tags = coalesce(${tags === undefined ? null : [...tags]}::text[], tags)
+        tags = coalesce(${tags === undefined ? null : [...tags]}::text[], tags) ${filterChange}
       where id = ${id} returning *`
       .execute(db)
       .catch(nameTaken(name ?? ''))
@@ -75,10 +91,10 @@ export const groupsStore = {
     return (await query.orderBy('ordinal').limit(2).execute()).map(fromRow)
   },
 
-  /** Locks the group until the transaction ends: others that add or remove devices wait. False if it is gone. */
-  async lock(tx: Executor, id: string): Promise<boolean> {
-    const row = await tx.selectFrom('device_groups').select('id').where('id', '=', id).forUpdate().executeTakeFirst()
-    return row !== undefined
+  /** Locks the group until the transaction ends: others that add or remove devices wait. Null if it is gone. */
+  async lock(tx: Executor, id: string): Promise<StoredGroup | null> {
+    const row = await tx.selectFrom('device_groups').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
   },
 
   /** Also deletes its memberships. */
@@ -114,5 +130,6 @@ const fromRow = (row: Selectable<DeviceGroupRow>): StoredGroup => ({
   groupType: row.group_type,
   tags: row.tags,
   deviceCount: row.device_count,
+  filter: row.filter,
   createdAt: row.created_at,
 })

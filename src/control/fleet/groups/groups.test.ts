@@ -55,6 +55,7 @@ describe('a device group', () => {
       group_type: 'static',
       tags: ['lab', 'berlin'],
       device_count: 0,
+      filter: null,
       created_at: at,
     }
     expect(made).toEqual({ status: 201, body: canaries })

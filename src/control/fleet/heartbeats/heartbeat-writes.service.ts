@@ -48,8 +48,10 @@ interface Written {
   readonly announced: Announcements
 }
 
-interface Parts {
+export interface HeartbeatWriteParts {
   readonly announcedTo: (deviceIds: readonly string[]) => Promise<Announcements>
+  /** Updates the dynamic groups of devices whose attributes changed. */
+  readonly regroup: (devices: readonly Received[]) => Promise<void>
 }
 
 /** Identifies the device and the limits of the heartbeat; none of the three parts contains a NUL. */
@@ -73,7 +75,7 @@ const mergeHeartbeats = (earlier: HeartbeatWrite | undefined, heartbeat: Heartbe
  * Answers heartbeats that change nothing but their time from memory, and writes them together each second. Others are
  * answered after their commit, as are all while there is something to announce or writes fail.
  */
-export const createHeartbeatWrites = (context: Context, parts: Parts) => {
+export const createHeartbeatWrites = (context: Context, parts: HeartbeatWriteParts) => {
   const { changes } = context
   const write = createBatch(context, parts)
   const known = new LRUCache<string, Known>({
@@ -180,16 +182,21 @@ export const createHeartbeatWrites = (context: Context, parts: Parts) => {
 }
 
 /** Writes concurrent heartbeats together, and looks up once for all of them what to announce. */
-const createBatch = ({ database }: Context, { announcedTo }: Parts) =>
+const createBatch = ({ database }: Context, { announcedTo, regroup }: HeartbeatWriteParts) =>
   createBatcher<HeartbeatWrite, Written>({
     maxBatch: 1000,
     run: async (heartbeats) => {
       const merged = [...mergeByDevice(heartbeats)].sort(([, a], [, b]) => (a.deviceId < b.deviceId ? -1 : 1))
       const at = new Map(merged.map(([key], index) => [key, index]))
-      const { received: recorded, isAnnounced } = await heartbeatsStore.record(
+      const {
+        received: recorded,
+        isAnnounced,
+        regrouped,
+      } = await heartbeatsStore.record(
         database.sql,
         merged.map(([, heartbeat]) => heartbeat),
       )
+      if (regrouped.length > 0) await regroup(regrouped)
       const announced = isAnnounced
         ? await announcedTo([...new Set(recorded.flatMap((one) => one?.id ?? []))])
         : NOTHING_ANNOUNCED

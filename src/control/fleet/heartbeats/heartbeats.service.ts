@@ -9,6 +9,7 @@ import type { DevicesService, NamedDevice } from '../devices/devices.service.ts'
 import {
   type Announcements,
   createHeartbeatWrites,
+  type HeartbeatWriteParts,
   NOTHING_ANNOUNCED,
   type OpenDemand,
 } from './heartbeat-writes.service.ts'
@@ -62,14 +63,17 @@ const NOTHING_TO_ADD: HeartbeatContributors = {
  * Heartbeats: the service's hottest path. Concurrent ones share a statement and are answered after its commit; those that
  * change nothing but their time are answered at once, and written within a second.
  */
-export const createHeartbeatsService = (context: Context, { devices }: { readonly devices: DevicesService }) => {
+export const createHeartbeatsService = (
+  context: Context,
+  { devices, regroup }: { readonly devices: DevicesService; readonly regroup: HeartbeatWriteParts['regroup'] },
+) => {
   const { database, changes, random, now } = context
   const contributors = { ...NOTHING_TO_ADD }
   let held = 0
 
   const fleetSize = knownFleetSize(devices)
   const announcedTo = (deviceIds: readonly string[]) => contributors.announcedTo(deviceIds)
-  const writes = createHeartbeatWrites(context, { announcedTo })
+  const writes = createHeartbeatWrites(context, { announcedTo, regroup })
 
   const beatOnce = async (
     caller: Caller,

@@ -39,6 +39,7 @@ interface ReceivedRow {
   trains: boolean
   last_heartbeat: Date
   is_announced: boolean
+  groups_outdated: boolean
 }
 
 /** The maximum of a smallint. */
@@ -57,13 +58,14 @@ export const heartbeatsStore = {
   },
 
   /**
-   * Writes many heartbeats in one statement, which also returns whether there is anything to announce. Null for a heartbeat of no
-   * device, or of several. Ids are sorted, so that batches of several processes lock rows in the same order.
+   * Writes many heartbeats in one statement, which also returns whether there is anything to announce, and the devices whose
+   * dynamic groups must be determined again. Null for a heartbeat of no device, or of several. Ids are sorted, so that batches of several processes lock rows in the same order.
    */
   async record(
     db: Executor,
     heartbeats: readonly HeartbeatWrite[],
-  ): Promise<{ received: (Received | null)[]; isAnnounced: boolean }> {
+  ): Promise<{ received: (Received | null)[]; isAnnounced: boolean; regrouped: Received[] }> {
+    const regrouped: Received[] = []
     const received: (Received | null)[] = heartbeats.map(() => null)
     let unanswered = heartbeats.map((_, at) => at)
     let isAnnounced = false
@@ -72,11 +74,15 @@ export const heartbeatsStore = {
         db,
         unanswered.map((at) => heartbeats[at]!),
       )
-      for (const row of rows) received[unanswered[row.n - 1]!] = fromRow(row)
+      for (const row of rows) {
+        const device = fromRow(row)
+        received[unanswered[row.n - 1]!] = device
+        if (row.groups_outdated) regrouped.push(device)
+      }
       isAnnounced ||= rows[0]?.is_announced === true
       // A statement changes a row only once: if two keys beat for one device, the next statement writes the other's.
       unanswered = unanswered.filter((at) => received[at] === null)
-      if (rows.length === 0 || unanswered.length === 0) return { received, isAnnounced }
+      if (rows.length === 0 || unanswered.length === 0) return { received, isAnnounced, regrouped }
     }
   },
 
@@ -118,6 +124,8 @@ const write = async (db: Executor, heartbeats: readonly HeartbeatWrite[]): Promi
       updated_at = greatest(d.updated_at, b.at),
       status = case when b.is_late and d.updated_at >= b.at then d.status else coalesce(b.status, d.status) end,
       trains = case when b.is_late and d.updated_at >= b.at then d.trains else coalesce(b.trains, d.trains) end,
+      groups_outdated = d.groups_outdated
+        or (not (b.is_late and d.updated_at >= b.at) and coalesce(b.trains, d.trains) <> d.trains),
       -- As long as the last one, and not much shorter than those before: rounds make heartbeats come in bursts.
       heartbeat_seconds = least(${MAX_INTERVAL_SECONDS}::real, greatest(b.wait_seconds,
         extract(epoch from b.at - d.last_heartbeat)::real, coalesce(d.heartbeat_seconds, 0) / 2)),
@@ -149,7 +157,7 @@ const write = async (db: Executor, heartbeats: readonly HeartbeatWrite[]): Promi
       -- A key's own device goes by its name, in the organization that the key is bound to or the request names.
       and d.device_id = b.device_id and (b.only_org is null or b.only_org = coalesce(d.org_id, 'default'))
     returning b.n, d.id, d.device_id, d.org_id, d.status, d.trains, d.last_heartbeat,
-      exists (select from announcements) as is_announced`.execute(db)
+      exists (select from announcements) as is_announced, d.groups_outdated`.execute(db)
   return rows
 }
 

@@ -117,6 +117,26 @@ export const selectionStore = {
   /** The recent interval between the device's heartbeats, in seconds; 0 before the first. Part of a statement. */
   heartbeatSecondsOf: (deviceId: RawBuilder<unknown>): RawBuilder<number> => sql<number>`
     coalesce((select d.heartbeat_seconds from devices d where d.id = ${deviceId}), 0)`,
+
+  /**
+   * When a device whose last heartbeat came after `since`, with the metric `training`, has been silent for three of its intervals,
+   * and at least `seconds`; null for a device that may be training without heartbeats. Part of a statement.
+   */
+  silentAt: (
+    deviceId: RawBuilder<unknown>,
+    since: RawBuilder<unknown>,
+    { seconds, up }: Silence,
+  ): RawBuilder<Date | null> =>
+    sql<Date | null>`(
+      select greatest(d.last_heartbeat, ${up}) + greatest(${seconds}::float8,
+        3 * greatest(coalesce(d.heartbeat_seconds, 0), ${USUAL_INTERVAL_SECONDS})) * interval '1 second'
+      from devices d where d.id = ${deviceId} and d.last_heartbeat > ${since} and d.metrics ->> 'training' = 'true')`,
+}
+
+export interface Silence {
+  readonly seconds: number
+  /** Since when the service could receive heartbeats. */
+  readonly up: Date
 }
 
 /** Registration counts as the first sign of life: this requires a heartbeat after it. */

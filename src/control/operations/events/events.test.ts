@@ -98,7 +98,7 @@ describe('the event stream', () => {
     expect((await streams.stranger.next())?.data).toMatchObject({ type: 'group.changed', subject: { id: group.id } })
   })
 
-  it('reports a new model, its version, and the moves and the deletion of its aliases', async () => {
+  it('reports a new model, its version and its metadata, and the moves and the deletion of its aliases', async () => {
     const world = await startWorld()
     const { key } = await world.register('a')
     const stream = await openStream(world.baseUrl, { key, query: '?topics=model' })
@@ -108,6 +108,8 @@ describe('the event stream', () => {
     const file = formOf('weights', { version_label: '1.0.0' }, 'w.h5')
     await world.request('POST', '/api/v1/models/scorer/versions/upload', { key, body: file })
     const alias = '/api/v1/models/scorer/aliases/production'
+    for (const accuracy of [0.9, 0.9])
+      await world.request('PATCH', '/api/v1/models/scorer/versions/1', { key, body: { metadata: { accuracy } } })
     // Repeating a move changes nothing.
     for (const version of ['1.0.0', '1'])
       expect((await world.request('PUT', alias, { key, body: { version } })).status).toBe(200)
@@ -115,6 +117,7 @@ describe('the event stream', () => {
     for (const [type, payload] of [
       ['model.created', {}],
       ['model.version_added', { version: 1 }],
+      ['model.version_changed', { version: 1 }],
       ['model.alias_moved', { alias: 'production', version: 1 }],
       ['model.alias_moved', { alias: 'production', version: null }],
     ] as const)

@@ -30,7 +30,7 @@ const ofRound = (
 }
 
 const ofModel = (
-  type: 'model.created' | 'model.version_added' | 'model.version_converted' | 'model.alias_moved',
+  type: `model.${'created' | 'version_added' | 'version_changed' | 'version_converted' | 'alias_moved'}`,
   modelId: string,
   audience: Audience,
   payload: NewEvent['payload'] = {},
@@ -121,6 +121,9 @@ export const createOutbox = ({ database, events, now }: Context) => {
   record('model.created', ({ modelId, orgId }) => [ofModel('model.created', modelId, { orgId })])
   record('version.added', ({ modelId, orgId, version }) => [
     ofModel('model.version_added', modelId, { orgId }, { version }),
+  ])
+  record('version.changed', ({ modelId, orgId, version }) => [
+    ofModel('model.version_changed', modelId, { orgId }, { version }),
   ])
   record('conversion.ended', ({ modelId, orgId, version, format, state }) => [
     ofModel('model.version_converted', modelId, { orgId }, { version, format, state }),

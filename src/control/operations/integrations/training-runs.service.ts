@@ -1,4 +1,4 @@
-import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { RoundResults } from '../../catalog/models/round-results.service.ts'
 import type { Context } from '../../context.ts'
 import type { VisibleRounds } from '../../training/rounds/visible-rounds.service.ts'
 import { deliveriesStore, type LeasedIntegration } from './deliveries.store.ts'
@@ -27,10 +27,10 @@ type Send = (message: Message) => Promise<Outcome>
 export const createTrainingRuns = (
   { database, now }: Context,
   {
-    models,
+    roundResults,
     visibleRounds,
   }: {
-    readonly models: Pick<ModelsService, 'publishedBy'>
+    readonly roundResults: Pick<RoundResults, 'publishedBy'>
     readonly visibleRounds: Pick<VisibleRounds, 'ofOrg'>
   },
 ) => {
@@ -67,7 +67,7 @@ export const createTrainingRuns = (
         last = page.at(-1) ?? last
         if (page.length < ROUNDS_AT_ONCE) break
       }
-      const versions = due.kind === 'job' ? await models.publishedBy(due.id) : []
+      const versions = due.kind === 'job' ? await roundResults.publishedBy(due.id) : []
       const published = versions.map(({ modelId, version }) => `${modelId}@${version}`).join(' ')
       await mlflow.describe(run, subject, { due, last, published })
     }

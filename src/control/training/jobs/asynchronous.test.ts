@@ -54,6 +54,24 @@ const updatesOf = async (world: World, key: string, roundId: string) => {
 }
 
 describe('a device carried over by an asynchronous job', () => {
+  it('was not replaced because it had stopped sending heartbeats', async () => {
+    const { world, fleet, key, job } = await begin(3, { strategy_options: { buffer: 2 }, target_devices: 3 })
+    const late = fleet[2]!
+    const first = (await late.device.heartbeat()).pendingRoundId!
+    const updates: LocalUpdate[] = []
+    for (const device of fleet) updates.push(await trainFor(device, first))
+    await world.advance(2)
+    await late.device.heartbeat({ training: true })
+    await world.advance(100)
+    for (const n of [0, 1]) await deliver(fleet[n]!, first, updates[n]!)
+    await world.service.runDueTasks()
+    expect((await get(world, key, 'current')).id).not.toBe(first)
+    await deliver(late, first, updates[2]!)
+    expect(await comeOnce(fleet.slice(0, 1))).toBe(1)
+    await world.service.runDueTasks()
+    expect(await jobOf(world, key, job.id)).toMatchObject({ status: 'completed', rounds_completed: 2 })
+  })
+
   it.each(['plan and model', 'plan', 'model'] as const)(
     'trains from the current round once it fetches its %s',
     async (what) => {

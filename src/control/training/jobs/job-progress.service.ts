@@ -11,7 +11,7 @@ import { EVALUATION_PREFIX } from '../../../domain/metrics.ts'
 import { ownEntry } from '../../../domain/own-entry.ts'
 import { evaluationSecondsOf, nextJobStatus, waitingForEvaluations } from '../../../domain/training-job.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { RoundResults } from '../../catalog/models/round-results.service.ts'
 import type { Context } from '../../context.ts'
 import type { EvaluationSteps } from '../rounds/evaluation-steps.service.ts'
 import { roundsReport } from '../rounds/rounds.service.ts'
@@ -20,7 +20,7 @@ import { jobsStore, type StoredJob } from './jobs.store.ts'
 
 interface Parts {
   readonly visibleRounds: Pick<VisibleRounds, 'cataloged'>
-  readonly models: Pick<ModelsService, 'publish' | 'hasPublished'>
+  readonly roundResults: Pick<RoundResults, 'publish' | 'hasPublished'>
   readonly evaluationSteps: Pick<EvaluationSteps, 'ask'>
 }
 
@@ -50,7 +50,7 @@ const createValues =
 
 /** Publishes results as versions of the job's model, in the transaction that ends the round or the job. */
 const createPublications = (parts: Parts) => {
-  const { models, visibleRounds } = parts
+  const { roundResults, visibleRounds } = parts
   const valuesOf = createValues(parts)
 
   const publish = async (tx: Executor, { id: jobId, modelId }: StoredJob, resultId: string | null): Promise<void> => {
@@ -58,7 +58,7 @@ const createPublications = (parts: Parts) => {
     if (modelId === null || resultId === null || round === null) return
     const { id: roundId, roundNumber } = round
     const metrics = metricsOf((await visibleRounds.cataloged(tx, [round]))[0]!)
-    await models.publish(tx, modelId, { modelId: resultId, roundId, roundNumber, jobId, metrics })
+    await roundResults.publish(tx, modelId, { modelId: resultId, roundId, roundNumber, jobId, metrics })
   }
 
   /** Publishes the newest round with a known value if it is the best so far. */
@@ -83,7 +83,7 @@ const createPublications = (parts: Parts) => {
     async jobEnded(tx: Executor, job: StoredJob): Promise<void> {
       const { publish: which } = job.settings
       if (which === 'best') await publishBest(tx, job, true)
-      const isDue = which === 'last' || (which === 'best' && !(await models.hasPublished(tx, job.id)))
+      const isDue = which === 'last' || (which === 'best' && !(await roundResults.hasPublished(tx, job.id)))
       if (isDue) await publish(tx, job, job.latestModelId)
     },
   }

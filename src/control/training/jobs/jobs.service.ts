@@ -6,15 +6,16 @@ import type { JobStatus } from '../../../domain/training-job.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
+import type { RoundResults } from '../../catalog/models/round-results.service.ts'
 import type { Context } from '../../context.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
-import { runDue } from '../../module.ts'
+import { runDue } from '../../periodic-tasks.ts'
 import type { DueRounds } from '../rounds/due-rounds.service.ts'
 import type { EvaluationSteps } from '../rounds/evaluation-steps.service.ts'
 import type { ParticipantScopes } from '../rounds/participant-scope.service.ts'
 import type { JobSpending, PrivacyCosts } from '../rounds/privacy-costs.service.ts'
 import type { RoundEndings } from '../rounds/round-endings.service.ts'
-import type { RoundsService } from '../rounds/rounds.service.ts'
+import { type RoundsService, roundsReport } from '../rounds/rounds.service.ts'
 import type { VisibleRound, VisibleRounds } from '../rounds/visible-rounds.service.ts'
 import type { JobContinuations } from './job-continuations.service.ts'
 import type { PlannedJob } from './job-plans.service.ts'
@@ -36,19 +37,21 @@ export const createJobsService = (
     readonly plan: (caller: Caller, requested: NewJob) => Promise<PlannedJob>
     readonly turns: JobTurns
     readonly continueJob: JobContinuations
-    readonly rounds: Pick<RoundsService, 'ofJob' | 'countOfJob' | 'lockLatestOf' | 'hasActive'>
+    readonly rounds: Pick<RoundsService, 'lockLatestOf' | 'hasActive'>
     readonly scopes: Pick<ParticipantScopes, 'maySee'>
     readonly due: Pick<DueRounds, 'tick'>
     readonly prices: Pick<PrivacyCosts, 'spentBy'>
     readonly endings: RoundEndings
     readonly evaluationSteps: Pick<EvaluationSteps, 'closeNow'>
     readonly visibleRounds: Pick<VisibleRounds, 'shown'>
-    readonly models: Pick<ModelsService, 'find' | 'publishedBy' | 'knownAll' | 'isSharedWith'>
+    readonly models: Pick<ModelsService, 'find' | 'knownAll' | 'isSharedWith'>
+    readonly roundResults: Pick<RoundResults, 'publishedBy'>
     readonly heartbeats: Pick<HeartbeatsService, 'announce'>
   },
 ) => {
   const { progress, plan, turns, continueJob } = parts
-  const { rounds, scopes, due, prices, endings, evaluationSteps, visibleRounds, models, heartbeats } = parts
+  const { rounds, scopes, due, prices, endings, evaluationSteps, visibleRounds, models, roundResults, heartbeats } =
+    parts
 
   /** @throws not_found if the caller cannot see such a job; members of a federation see its jobs */
   const get = async (caller: Caller, id: string): Promise<StoredJob> => {
@@ -119,16 +122,16 @@ export const createJobsService = (
       const job = await get(caller, id)
       const { privacy } = job.settings
       const spent = privacy === null ? null : await prices.spentBy(caller, job.id, privacy.delta)
-      const published = await models.publishedBy(job.id)
-      const history = await rounds.ofJob(job.id, { limit: HISTORY, offset: 0 })
+      const published = await roundResults.publishedBy(job.id)
+      const history = await roundsReport.ofJob(database.sql, job.id, { limit: HISTORY, offset: 0 })
       const shown = await visibleRounds.shown(caller, history.reverse())
       return { job, published, history: shown, spent, modelNames: await modelNames(caller, [job]) }
     },
 
     async rounds(caller: Caller, id: string, page: { limit: number; offset: number }) {
       const job = await get(caller, id)
-      const found = await visibleRounds.shown(caller, await rounds.ofJob(job.id, page))
-      return { rounds: found, total: await rounds.countOfJob(job.id) }
+      const found = await visibleRounds.shown(caller, await roundsReport.ofJob(database.sql, job.id, page))
+      return { rounds: found, total: await roundsReport.countOfJob(database.sql, job.id) }
     },
 
     /** Ends the job and its current round at once. */

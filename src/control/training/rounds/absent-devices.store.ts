@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { STOPPED_HEARTBEATS } from '../../../domain/failure-reasons.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { selectionStore } from '../../fleet/selection/selection.service.ts'
 
@@ -16,20 +17,30 @@ export interface Failures {
 const allowance = (timeoutSeconds: number) => sql<string>`least(${timeoutSeconds / 2}::float8,
   greatest(${timeoutSeconds / 10}::float8, 2 * ${selectionStore.heartbeatSecondsOf(sql`p.device_id`)})) * interval '1 second'`
 
-/** Selected devices that do not fetch the plan, and their effect on the round. */
+export interface Reviewed {
+  readonly id: string
+  readonly timeoutSeconds: number
+  /** Since when the service has been running; null if devices that train keep their places without heartbeats. */
+  readonly upSince: Date | null
+}
+
+/** When participant `p` is given up; null if it trains, and need not send heartbeats. */
+const givenUpAt = ({ timeoutSeconds, upSince: up }: Reviewed): RawBuilder<Date | null> => {
+  const silence = up === null ? null : { seconds: timeoutSeconds / 10, up }
+  const silentAt = silence && selectionStore.silentAt(sql`p.device_id`, sql`p.selected_at`, silence)
+  return sql`case when p.acknowledged_at is null then p.selected_at + ${allowance(timeoutSeconds)} else ${silentAt} end`
+}
+
+/** Selected devices that do not fetch the plan, or stop sending heartbeats while they train, and their effect on the round. */
 export const absentDevicesStore = {
-  /** Marks devices of the locked round as absent if their time ran out without fetching the plan; returns how many. */
-  async giveUp(
-    db: Executor,
-    round: { readonly id: string; readonly timeoutSeconds: number },
-    now: Date,
-  ): Promise<number> {
+  /** Marks devices of the locked round as absent if their time has run out; returns how many. */
+  async giveUp(db: Executor, round: Reviewed, now: Date): Promise<number> {
     const { rows } = await sql<{ device_id: string }>`
     update round_participants p set state = 'absent', reported_at = ${now},
-      failure_reason = 'Did not fetch the plan within '
-        || round(extract(epoch from ${now}::timestamptz - p.selected_at))::text || ' s.'
-    where p.round_id = ${round.id} and p.state = 'selected' and p.acknowledged_at is null
-      and p.selected_at + ${allowance(round.timeoutSeconds)} <= ${now}
+      failure_reason = case when p.acknowledged_at is null
+        then 'Did not fetch the plan within ' || round(extract(epoch from ${now}::timestamptz - p.selected_at))::text || ' s.'
+        else ${STOPPED_HEARTBEATS} end
+    where p.round_id = ${round.id} and p.state = 'selected' and ${givenUpAt(round)} <= ${now}
       and not exists (select from secure_rounds s where s.round_id = p.round_id and s.status <> 'advertising')
     returning p.device_id`.execute(db)
     await selectionStore.markMissing(
@@ -40,16 +51,21 @@ export const absentDevicesStore = {
     return rows.length
   },
 
-  /** When the time of the next selected device to fetch the plan runs out; null if all have fetched it. */
-  async nextTurnEnds(
-    db: Executor,
-    round: { readonly id: string; readonly timeoutSeconds: number },
-  ): Promise<Date | null> {
+  /** When the time of the next selected device runs out, or `later` if that depends on heartbeats; null if it cannot. */
+  async nextTurnEnds(db: Executor, round: Reviewed, later: Date): Promise<Date | null> {
+    const otherwise = round.upSince === null ? sql`null` : sql`${later}::timestamptz`
     const { rows } = await sql<{ at: Date | null }>`
-    select min(p.selected_at + ${allowance(round.timeoutSeconds)}) as at
-    from round_participants p
-    where p.round_id = ${round.id} and p.state = 'selected' and p.acknowledged_at is null`.execute(db)
+    select min(coalesce(${givenUpAt(round)}, ${otherwise})) as at
+    from round_participants p where p.round_id = ${round.id} and p.state = 'selected'`.execute(db)
     return rows[0]?.at ?? null
+  },
+
+  /** How many devices stopped sending heartbeats while they trained. */
+  async countSilent(db: Executor, roundId: string): Promise<number> {
+    const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from round_participants p
+    where p.round_id = ${roundId} and p.state = 'absent' and p.acknowledged_at < p.reported_at`.execute(db)
+    return rows[0]!.count
   },
 
   /** How many devices of a secure round continue and have not failed; null while it still accepts new devices. */
@@ -87,4 +103,4 @@ export const absentDevicesStore = {
 /** Device `d` may still join the round: it has no part in it, or was absent and has been heard from since. */
 export const canStillJoin = (roundId: string): RawBuilder<boolean> => sql<boolean>`not exists (
   select from round_participants p where p.round_id = ${roundId} and p.device_id = d.id
-    and (p.state = 'absent' and (d.last_heartbeat > p.reported_at or p.acknowledged_at is not null)) is not true)`
+    and (p.state = 'absent' and (d.last_heartbeat > p.reported_at or p.acknowledged_at >= p.reported_at)) is not true)`

@@ -15,8 +15,9 @@ interface Body {
   readonly [field: string]: unknown
 }
 
-const beat = async (world: World, device: TestDevice): Promise<string | null> => {
-  const { body } = await world.request('PUT', `/api/v1/devices/${device.deviceId}/heartbeat`, { key: device.key })
+const beat = async (world: World, device: TestDevice, metrics: object = {}): Promise<string | null> => {
+  const path = `/api/v1/devices/${device.deviceId}/heartbeat`
+  const { body } = await world.request('PUT', path, { key: device.key, body: { metrics } })
   return (body as { pending_round_id?: string }).pending_round_id ?? null
 }
 const start = async (world: World, key: string, fields: object): Promise<Body> => {
@@ -229,6 +230,100 @@ describe('a device that does not fetch the plan', () => {
       })
       expect(await part()).toMatchObject({ state: 'failed', reason: notRunning })
     }
+  })
+})
+
+describe('a device that stops sending heartbeats while it trains', () => {
+  /** Devices of which the first ones train in a round, and have said so in a heartbeat. */
+  const training = async (world: World, trainers: number, fields: object) => {
+    const key = await starterOf(world)
+    const devices = await registered(world, trainers)
+    const round = await start(world, key, { target_devices: trainers, timeout_seconds: 300, ...fields })
+    for (const device of devices) await plan(world, device, round.id)
+    await world.advance(2)
+    for (const device of devices) await beat(world, device, { training: true })
+    return { key, id: round.id, devices, other: await world.register('other') }
+  }
+
+  it('loses its place after a minute to a device that does, and its update still counts', async () => {
+    const world = await startWorld()
+    const { key, id, devices, other } = await training(world, 1, { min_devices: 1 })
+    await world.advance(59)
+    expect(await beat(world, other)).toBeNull()
+    await world.advance(1)
+    expect(await beat(world, other)).toBe(id)
+    expect(await participantsOf(world, key, id)).toMatchObject({
+      participants: [
+        { device_identifier: 'd00', state: 'absent', reason: 'Stopped sending heartbeats while it trained.' },
+        { device_identifier: 'other', state: 'selected', chosen: 'joined' },
+      ],
+    })
+    expect((await submit(world, devices[0]!, id)).status).toBe(201)
+    await plan(world, other, id)
+    expect((await submit(world, other, id)).status).toBe(201)
+    await world.service.runDueTasks()
+    expect(await roundOf(world, key, id)).toMatchObject({ status: 'completed', completed_devices: 2 })
+  })
+
+  it.each([
+    ['it sends them', { training: true }],
+    ['it has sent none about training', {}],
+  ])('keeps its place if %s', async (_, metrics) => {
+    const world = openOrganization()
+    const key = await starterOf(world)
+    const [only] = await registered(world, 1)
+    const { id } = await start(world, key, { target_devices: 1, min_devices: 1, timeout_seconds: 300 })
+    await plan(world, only!, id)
+    const other = await world.register('other')
+    await world.advance(2)
+    await beat(world, only!, metrics)
+    for (let second = 0; second < 280; second += 40) {
+      await world.advance(40)
+      if ('training' in metrics) await beat(world, only!, metrics)
+      expect(await beat(world, other)).toBeNull()
+    }
+    expect((await submit(world, only!, id)).status).toBe(201)
+  })
+
+  it('is no longer waited for once all others have delivered, if their updates are enough', async () => {
+    const world = openOrganization()
+    const { key, id, devices } = await training(world, 2, { min_devices: 1 })
+    await world.advance(40)
+    await beat(world, devices[0]!, { training: true })
+    await world.advance(20)
+    expect((await submit(world, devices[0]!, id)).status).toBe(201)
+    await world.service.runDueTasks()
+    expect(await roundOf(world, key, id)).toMatchObject({
+      status: 'completed',
+      completed_devices: 1,
+      failed_devices: 1,
+    })
+  })
+
+  it('may continue while the round lasts if it is needed, and no other device takes its place', async () => {
+    const world = openOrganization()
+    const { key, id, devices } = await training(world, 2, { min_devices: 2 })
+    await world.advance(200)
+    const { participants } = await participantsOf(world, key, id)
+    expect(participants.map(({ state }) => state)).toEqual(['absent', 'absent'])
+    await world.advance(10)
+    for (const device of devices) {
+      expect(await beat(world, device)).toBe(id)
+      expect((await submit(world, device, id)).status).toBe(201)
+    }
+    await world.service.runDueTasks()
+    expect(await roundOf(world, key, id)).toMatchObject({ status: 'completed', failed_devices: 0 })
+  })
+
+  it('has a minute to send one after the service was stopped', async () => {
+    const world = await startWorld({ durable: true, ...(hasPostgres() && { database: 'postgres' as const }) })
+    const { id, other } = await training(world, 1, { min_devices: 1 })
+    await world.restart({}, 100)
+    await world.advance(59)
+    expect(await beat(world, other)).toBeNull()
+    await world.restart()
+    await world.advance(60)
+    expect(await beat(world, other)).toBe(id)
   })
 })
 

@@ -20,6 +20,8 @@ import { roundsStore, type StoredRound } from './rounds.store.ts'
 
 /** How often a round is reviewed while it lacks devices that may still arrive. */
 const LOOK_AGAIN_MS = 2000
+/** How often a round is reviewed while devices train that have sent no heartbeats yet; a tenth of the timeout if that is longer. */
+const TRAINING_MS = 20_000
 const MIN_MS = 1000
 /** Sorts before all other ids. */
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
@@ -41,6 +43,18 @@ const failuresOf = async (tx: Executor, { id, federationId }: StoredRound): Prom
  * are determined by the draw.
  */
 const createReview = ({ events, now }: Context, { endings, scopes }: Parts) => {
+  let startedAt = now()
+
+  /**
+   * Devices of a secure round have their own deadlines. One of an asynchronous round may deliver to a later round, which it could
+   * not without its place.
+   */
+  const withSilence = (round: StoredRound) => {
+    // The clock may have been ahead at the start.
+    if (now() < startedAt) startedAt = now()
+    return { ...round, upSince: round.plan.secure === undefined && !round.plan.asynchronous ? startedAt : null }
+  }
+
   /** True if the round cannot reach the updates that it needs: too few devices can still join it. */
   const isHopeless = async (tx: Executor, round: StoredRound): Promise<boolean> => {
     const needed = neededUpdates(round)
@@ -72,7 +86,7 @@ const createReview = ({ events, now }: Context, { endings, scopes }: Parts) => {
   /** Reviews the locked round and stores the changes. */
   return async (tx: Executor, round: StoredRound): Promise<void> => {
     if (round.status !== 'active' || round.privacy !== null) return
-    const given = await absentDevicesStore.giveUp(tx, round, now())
+    const given = await absentDevicesStore.giveUp(tx, withSilence(round), now())
     const reviewed = { ...round, takingPart: round.takingPart - given }
     await roundsStore.update(tx, round.id, { taking_part: reviewed.takingPart })
     if (dueEvent(reviewed, now()) === 'collect') {
@@ -82,10 +96,17 @@ const createReview = ({ events, now }: Context, { endings, scopes }: Parts) => {
     if (lacksOthers && !(await mayGetAnother(tx, reviewed))) return endings.collect(tx, reviewed)
     // A round that has never had enough devices may still get them.
     const needed = neededUpdates(round)
-    const lacks = reviewed.takingPart < needed && (await absentDevicesStore.countLive(tx, round.id)) >= needed
-    if (lacks && (await isHopeless(tx, reviewed))) return giveUp(tx, reviewed)
-    const turnEnds = (await absentDevicesStore.nextTurnEnds(tx, round))?.getTime() ?? round.timeoutAt.getTime()
-    const next = Math.min(turnEnds, lacks || lacksOthers ? now().getTime() + LOOK_AGAIN_MS : round.timeoutAt.getTime())
+    // A device without heartbeats may continue when it is started again, or when its network is back (docs/decisions/0031).
+    const silent = reviewed.takingPart < needed ? await absentDevicesStore.countSilent(tx, round.id) : 0
+    const expected = { ...reviewed, takingPart: reviewed.takingPart + silent }
+    const lacks = expected.takingPart < needed && (await absentDevicesStore.countLive(tx, round.id)) >= needed
+    if (lacks && (await isHopeless(tx, expected))) return giveUp(tx, reviewed)
+    const later = new Date(now().getTime() + Math.max(TRAINING_MS, round.timeoutSeconds * 100))
+    const turnEnds = (await absentDevicesStore.nextTurnEnds(tx, withSilence(round), later)) ?? round.timeoutAt
+    const next = Math.min(
+      turnEnds.getTime(),
+      lacks || lacksOthers ? now().getTime() + LOOK_AGAIN_MS : round.timeoutAt.getTime(),
+    )
     await roundsStore.update(tx, round.id, { review_at: new Date(Math.max(next, now().getTime() + MIN_MS)) })
     if (given > 0) await events.publish(tx, 'round.places_freed', { id: round.id })
   }

@@ -4,7 +4,7 @@ import { type MetricReport, summarizeEvaluation } from '../../../domain/metrics.
 import type { Executor } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import type { Context } from '../../context.ts'
-import { forEach, runDue } from '../../module.ts'
+import { forEach, runDue } from '../../periodic-tasks.ts'
 import { singleFlight } from '../../single-flight.ts'
 import { evaluationsStore } from './evaluations.store.ts'
 import { factsOf } from './round-endings.service.ts'

@@ -101,6 +101,7 @@ it('drops out-of-range numbers with a warning, and accepts the update', async ()
 
 it.each([
   [{ metrics: '{"f1": NaN}' }, 'metrics must be a JSON object (NaN is not JSON)'],
+  [{ metrics: '['.repeat(101) }, 'metrics is nested deeper than 100 levels.'],
   [{ metrics: '{"f1": "high"}' }, 'metrics.f1 must be a number, got "high".'],
   [{ metrics: '{"loss": 1}' }, 'metrics.loss: send it as the field local_loss.'],
   [{ metrics: '{"__proto__": 1}' }, "metrics: '__proto__' is not a metric's name"],

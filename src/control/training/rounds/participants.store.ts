@@ -5,7 +5,10 @@ import type { RoundParticipantRow } from '../../../platform/db/training-rows.ts'
 import { selectionStore } from '../../fleet/selection/selection.service.ts'
 import { isDueAt } from './stored-round.store.ts'
 
-/** `absent`: it did not fetch the plan in time; its place is open to others, and its update is still accepted. */
+/**
+ * `absent`: it did not fetch the plan in time, or stopped sending heartbeats while it trained; its place is open to others, and
+ * its update is still accepted.
+ */
 export type ParticipantState = 'selected' | 'delivered' | 'failed' | 'absent'
 
 export interface Participant {

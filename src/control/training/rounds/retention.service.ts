@@ -1,7 +1,7 @@
 import type { SettingsService } from '../../access/settings/settings.service.ts'
-import type { RoundModels } from '../../catalog/models/round-models.service.ts'
+import type { RoundResults } from '../../catalog/models/round-results.service.ts'
 import type { Context } from '../../context.ts'
-import { forEach } from '../../module.ts'
+import { forEach } from '../../periodic-tasks.ts'
 import { retentionStore } from './retention.store.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -12,10 +12,10 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 export const createRetention = (
   { config, database, now }: Context,
   {
-    roundModels,
+    roundResults,
     settings,
   }: {
-    readonly roundModels: Pick<RoundModels, 'deleteUnused'>
+    readonly roundResults: Pick<RoundResults, 'deleteUnused'>
     readonly settings: Pick<SettingsService, 'all'>
   },
 ) => {
@@ -53,7 +53,7 @@ export const createRetention = (
         const outdated = await retentionStore.outdated(database.sql, config.roundModelsKept, after, AT_ONCE)
         const modelIds = outdated.map(({ modelId }) => modelId)
         await database.transaction(async (tx) => {
-          const gone = await roundModels.deleteUnused(tx, modelIds)
+          const gone = await roundResults.deleteUnused(tx, modelIds)
           await retentionStore.markDeleted(tx, gone, now())
         })
         if (outdated.length < AT_ONCE) return

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { FileReferences } from '../../catalog/files/files.service.ts'
-import type { ModelUses } from '../../catalog/models/round-models.service.ts'
+import type { ModelUses } from '../../catalog/models/round-results.service.ts'
 
 interface RoundWithModel {
   readonly id: string

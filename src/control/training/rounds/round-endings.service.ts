@@ -7,6 +7,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 import { formatOf } from '../../../tensors/detect.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { RoundResults } from '../../catalog/models/round-results.service.ts'
 import type { Context } from '../../context.ts'
 import type { RoundFacts } from '../../events.ts'
 import { evaluationsStore } from './evaluations.store.ts'
@@ -30,12 +31,16 @@ interface Aggregated {
 }
 
 interface Parts {
-  readonly models: Pick<ModelsService, 'originOf' | 'addAggregate'>
+  readonly models: Pick<ModelsService, 'originOf'>
+  readonly roundResults: Pick<RoundResults, 'addAggregate'>
   readonly files: Pick<FilesService, 'keep'>
   readonly visibleRounds: Pick<VisibleRounds, 'cataloged'>
 }
 
-const createCompletion = ({ database, events, now }: Context, { models, files, visibleRounds }: Parts) => {
+const createCompletion = (
+  { database, events, now }: Context,
+  { models, roundResults, files, visibleRounds }: Parts,
+) => {
   /** Updates evaluate the model that they began from, which in an asynchronous job may belong to an earlier round. */
   const keepEvaluations = async (tx: Executor, round: StoredRound, delivered: Delivered): Promise<void> => {
     const evaluating = delivered.filter(({ update }) => update.evaluation !== null)
@@ -66,7 +71,7 @@ const createCompletion = ({ database, events, now }: Context, { models, files, v
       if (held === null) return false
       const figures = { accuracy, loss, metrics, completedDevices: delivered.length }
       const [cataloged] = await visibleRounds.cataloged(tx, [{ ...held, ...figures }])
-      const model = await models.addAggregate(tx, {
+      const model = await roundResults.addAggregate(tx, {
         roundId: round.id,
         roundNumber: round.roundNumber,
         origin,

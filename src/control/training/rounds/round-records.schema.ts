@@ -22,8 +22,8 @@ import { ModelUpdate } from './updates.schema.ts'
 const ParticipantState = OneOf(['selected', 'delivered', 'failed', 'absent'], {
   title: 'ParticipantState',
   description:
-    'absent: it did not fetch the plan in time; another may replace it, but its update is still accepted. failed also covers ' +
-    'devices that were not needed, as their reason says',
+    'absent: it did not fetch the plan in time, or stopped sending heartbeats while it trained; another may replace it, but its ' +
+    'update is still accepted. failed also covers devices that were not needed, as their reason says',
 })
 
 export const Participation = Body('Participation', 'Whether a device was selected, and why', examples.selection, {

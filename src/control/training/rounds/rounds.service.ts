@@ -6,7 +6,7 @@ import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
-import { runDue } from '../../module.ts'
+import { runDue } from '../../periodic-tasks.ts'
 import { singleFlight } from '../../single-flight.ts'
 import type { DueRounds } from './due-rounds.service.ts'
 import type { ParticipantScopes } from './participant-scope.service.ts'
@@ -175,10 +175,6 @@ export const createRoundsService = (
 
     isInProgress: async (tx: Database['sql'], orgId: string | null): Promise<boolean> =>
       (await roundsStore.inProgress(tx, orgId)) !== null,
-
-    countOfJob: (jobId: string): Promise<number> => roundsReport.countOfJob(database.sql, jobId),
-
-    ofJob: (jobId: string, page: { limit: number; offset: number }) => roundsReport.ofJob(database.sql, jobId, page),
   }
 }
 

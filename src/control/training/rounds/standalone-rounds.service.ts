@@ -13,7 +13,7 @@ import {
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
 import type { Context } from '../../context.ts'
-import { runDue } from '../../module.ts'
+import { runDue } from '../../periodic-tasks.ts'
 import { requireNoNoise, type SecureSettingsRequest, type SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { DueRounds } from './due-rounds.service.ts'
 import type { ModelLayouts } from './model-layouts.service.ts'

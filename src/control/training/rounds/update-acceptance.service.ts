@@ -109,7 +109,7 @@ export const createUpdateAcceptance = (
     const kept = accepted.map(({ update }) => update)
     const counting = new Set(kept.map(({ roundId }) => roundId))
     const counted = tallies.filter(({ round }) => counting.has(round.id))
-    await updatesStore.insertAll(
+    await updatesStore.recordAll(
       tx,
       kept,
       counted.map(({ round }) => round),

@@ -3,6 +3,7 @@ import { badRequest } from '../../../domain/errors.ts'
 import { type MetricReport, type Metrics, readMetrics } from '../../../domain/metrics.ts'
 import { meantBy } from '../../../domain/misspelling.ts'
 import { MAX_REPORTED, outsideWarning, REPORTED_RANGE, reportedNumber } from '../../../domain/reported-number.ts'
+import { parseJsonField } from '../../../platform/http/input.ts'
 import { parseFields } from '../../../platform/http/validation.ts'
 import { Body, Count, Nullable, RefWith, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../training.examples.ts'
@@ -80,7 +81,8 @@ export const readReport = (
   }
   const { num_samples, local_loss, local_accuracy, training_time_seconds } = parseFields(UpdateFields, taken)
   const metrics = metricsText === undefined ? null : readTrainingMetrics(metricsText, warnings)
-  const evaluation = evaluationText === undefined ? null : readEvaluation(json('evaluation', evaluationText), warnings)
+  const evaluation =
+    evaluationText === undefined ? null : readEvaluation(parseJsonField('evaluation', evaluationText), warnings)
   const report = {
     numSamples: num_samples,
     localLoss: local_loss === undefined ? null : reportedNumber(local_loss),
@@ -92,14 +94,6 @@ export const readReport = (
   return { report, warnings }
 }
 
-const json = (field: string, text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw badRequest(`${field} must be a JSON object (NaN is not JSON): ${(error as Error).message}`)
-  }
-}
-
 const bounded = (field: string, value: unknown, warnings: string[]): Metrics => {
   const { metrics, outside } = readMetrics(field, value)
   if (outside.length > 0) warnings.push(outsideWarning(field, outside))
@@ -109,7 +103,7 @@ const bounded = (field: string, value: unknown, warnings: string[]): Metrics => 
 const FIELD_OF: Readonly<Record<string, string>> = { loss: 'local_loss', accuracy: 'local_accuracy' }
 
 const readTrainingMetrics = (text: string, warnings: string[]): Metrics | null => {
-  const metrics = bounded('metrics', json('metrics', text), warnings)
+  const metrics = bounded('metrics', parseJsonField('metrics', text), warnings)
   for (const [name, field] of Object.entries(FIELD_OF)) {
     if (Object.hasOwn(metrics, name)) throw badRequest(`metrics.${name}: send it as the field ${field}.`)
   }

@@ -36,7 +36,7 @@ type Counted = Pick<StoredRound, 'id' | 'takingPart' | 'completedDevices' | 'par
 /** Updates that participants delivered. */
 export const updatesStore = {
   /** Inserts the updates, marks their devices as delivered, and stores the new counts of their rounds, which must be locked. */
-  async insertAll(db: Executor, updates: readonly StoredUpdate[], rounds: readonly Counted[]): Promise<void> {
+  async recordAll(db: Executor, updates: readonly StoredUpdate[], rounds: readonly Counted[]): Promise<void> {
     const column = <Field extends keyof StoredUpdate>(field: Field) => updates.map((update) => update[field])
     const json = (field: 'metrics' | 'evaluation') =>
       updates.map(({ [field]: value }) => (value === null ? null : JSON.stringify(value)))

@@ -11,7 +11,7 @@ import {
   requireTurn,
 } from '../../../secure-aggregation/server-round.ts'
 import type { Context } from '../../context.ts'
-import { forEach } from '../../module.ts'
+import { forEach } from '../../periodic-tasks.ts'
 import { singleFlight } from '../../single-flight.ts'
 import { createSecureProgress, type Round, type RoundControl, STEP_OF } from './secure-progress.service.ts'
 import { type Messages, type Step, type StoredSecureRound, secureRoundsStore } from './secure-rounds.store.ts'

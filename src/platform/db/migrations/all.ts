@@ -47,6 +47,8 @@ import { sharedJobModels } from './0048-shared-job-models.ts'
 import { integrationNames } from './0049-integration-names.ts'
 import { auditAddresses } from './0050-audit-addresses.ts'
 import { largeHistories } from './0051-large-histories.ts'
+import { versionMetadata } from './0052-version-metadata.ts'
+import { dynamicGroups } from './0053-dynamic-groups.ts'
 
 /** Forward only, applied in this order. Never edit a published migration: add a new one. */
 export const MIGRATIONS = [
@@ -99,4 +101,6 @@ export const MIGRATIONS = [
   integrationNames,
   auditAddresses,
   largeHistories,
+  versionMetadata,
+  dynamicGroups,
 ] as const

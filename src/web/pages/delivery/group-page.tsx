@@ -1,4 +1,6 @@
+import { Fragment } from 'react'
 import { Link, useLocation } from 'wouter'
+import { conditionText } from '../../../domain/condition-text.ts'
 import { shellWord } from '../../../domain/shell-word.ts'
 import { api, write } from '../../api/client.ts'
 import { type ResponseOf, useApi } from '../../api/use-api.ts'
@@ -32,6 +34,19 @@ const Remove = ({ group, member }: { readonly group: Group; readonly member: Mem
   </ConfirmButton>
 )
 
+/** All must hold. */
+const Conditions = ({ filter }: { readonly filter: NonNullable<Group['filter']> }) => (
+  <>
+    {'All with '}
+    {filter.map((condition, at) => (
+      <Fragment key={conditionText(condition)}>
+        {at > 0 && ' and '}
+        <code>{conditionText(condition)}</code>
+      </Fragment>
+    ))}
+  </>
+)
+
 const columns = (group: Group): readonly Column<Member>[] => [
   {
     name: 'Device',
@@ -41,7 +56,9 @@ const columns = (group: Group): readonly Column<Member>[] => [
   { name: 'Platform', cell: ({ platform }) => platform },
   { name: 'Last heartbeat', number: true, cell: ({ last_seen_at }) => <Ago time={last_seen_at} /> },
   { name: 'Added', number: true, cell: ({ added_at }) => <Ago time={added_at} /> },
-  { name: 'Actions', number: true, cell: (member) => <Remove group={group} member={member} /> },
+  ...(group.filter === null
+    ? [{ name: 'Actions', number: true, cell: (member: Member) => <Remove group={group} member={member} /> }]
+    : []),
 ]
 
 const Members = ({ group }: { readonly group: Group }) => {
@@ -64,9 +81,18 @@ const Members = ({ group }: { readonly group: Group }) => {
         rows={({ devices }) => devices}
         rowKey="id"
         empty={
-          <Empty title="No device is in this group" command={`svc groups add ${shellWord(group.name)} pixel-7`}>
-            Add devices here, or with:
-          </Empty>
+          group.filter === null ? (
+            <Empty title="No device is in this group" command={`svc groups add ${shellWord(group.name)} pixel-7`}>
+              Add devices here, or with:
+            </Empty>
+          ) : (
+            <Empty
+              title="No device matches this group"
+              command={`svc groups update ${shellWord(group.name)} --where platform=android`}
+            >
+              Devices that match later are added by themselves. Change the conditions with:
+            </Empty>
+          )
         }
       />
     </>
@@ -77,9 +103,11 @@ const Actions = ({ group }: { readonly group: Group }) => {
   const [, navigate] = useLocation()
   return (
     <>
-      <DialogButton needs="devices:write" tone="primary" dialog={<AddDevices group={group} />}>
-        Add devices
-      </DialogButton>
+      {group.filter === null && (
+        <DialogButton needs="devices:write" tone="primary" dialog={<AddDevices group={group} />}>
+          Add devices
+        </DialogButton>
+      )}
       <ConfirmButton
         button={{ needs: 'devices:write', tone: 'danger' }}
         title={`Delete ${group.name}?`}
@@ -109,6 +137,7 @@ export const GroupPage = ({ groupId }: { readonly groupId: string }) => (
             entries={[
               ['Organization', group.org_id],
               ['Description', group.description || 'none'],
+              group.filter !== null && ['Devices', <Conditions key="filter" filter={group.filter} />],
               ['Tags', group.tags.join(', ') || 'none'],
               ['Created', <Ago key="created" time={group.created_at} />],
               ['Group id', <Id key="id" id={group.id} />],

@@ -1,3 +1,4 @@
+import { ownEntry } from '../../../domain/own-entry.ts'
 import { Choice } from '../../parts/form.tsx'
 import { Quiet } from '../../parts/layout.tsx'
 import { TablePanel } from '../../parts/list-page.tsx'
@@ -14,7 +15,11 @@ interface Row {
   readonly right: number | null
 }
 
-const metricsOf = (version: Version | undefined): Readonly<Record<string, number>> => version?.trained_by?.metrics ?? {}
+/** The metrics of the version's round, and the numbers in its metadata. */
+const metricsOf = (version: Version): Readonly<Record<string, number>> => {
+  const isNumber = (entry: readonly [string, unknown]): entry is [string, number] => typeof entry[1] === 'number'
+  return { ...Object.fromEntries(Object.entries(version.metadata).filter(isNumber)), ...version.trained_by?.metrics }
+}
 
 const difference = ({ left, right }: Row): string => {
   if (left === null || right === null) return ''
@@ -29,7 +34,7 @@ const columns = (left: string, right: string): readonly Column<Row>[] => [
   { name: 'Difference', number: true, cell: difference },
 ]
 
-/** Compares two versions by the metrics of their training rounds. */
+/** Compares two versions by their metrics. */
 export const CompareVersions = ({ model }: { readonly model: ModelDetail }) => {
   const [state, change] = usePageState(DEFAULTS)
   const measured = newestFirst(model).filter((version) => Object.keys(metricsOf(version)).length > 0)
@@ -44,8 +49,8 @@ export const CompareVersions = ({ model }: { readonly model: ModelDetail }) => {
   const names = Object.keys({ ...metricsOf(left), ...metricsOf(right) })
   const rows = names.map((metric) => ({
     metric,
-    left: metricsOf(left)[metric] ?? null,
-    right: metricsOf(right)[metric] ?? null,
+    left: ownEntry(metricsOf(left), metric) ?? null,
+    right: ownEntry(metricsOf(right), metric) ?? null,
   }))
   return (
     <TablePanel

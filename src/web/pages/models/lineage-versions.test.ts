@@ -9,6 +9,7 @@ const version = (number: number, aliases: readonly string[] = []): Version => ({
   model_size_bytes: 1,
   model_hash: 'sha256:0',
   uploaded_at: '2026-01-01T00:00:00.000Z',
+  metadata: {},
   formats: [],
   trained_by: null,
   aliases: [...aliases],

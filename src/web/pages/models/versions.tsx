@@ -8,6 +8,7 @@ import { DeployDialog } from './deploy-dialog.tsx'
 import { type ModelDetail, newestFirst, useGuard, type Version } from './model-records.ts'
 import styles from './models.module.css'
 import { MoveAlias } from './move-alias.tsx'
+import { VersionMetadata } from './version-metadata.tsx'
 
 export const AliasNames = ({ aliases }: { readonly aliases: readonly string[] }) =>
   aliases.length > 0 && (
@@ -55,6 +56,9 @@ const columns = (model: ModelDetail, guard: ReturnType<typeof useGuard>): readon
     ),
   },
   { name: 'Formats', cell: (version) => <Formats model={model} version={version} /> },
+  ...(model.versions.some(({ metadata }) => Object.keys(metadata).length > 0)
+    ? [{ name: 'Metadata', cell: (version: Version) => <VersionMetadata version={version} /> }]
+    : []),
   { name: 'Size', number: true, cell: ({ model_size_bytes }) => bytes(model_size_bytes) },
   { name: 'SHA-256', cell: ({ model_hash }) => <Id id={model_hash.replace('sha256:', '')} /> },
   { name: 'Added', number: true, cell: ({ uploaded_at }) => <Ago time={uploaded_at} /> },

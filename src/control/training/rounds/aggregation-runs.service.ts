@@ -14,7 +14,7 @@ const MAX_ATTEMPTS = 5
 const isOurs = (error: ServiceError): boolean => error.code === 'internal_error' || isUnavailable(error)
 
 /** Aggregates the updates of collected rounds into new models; one process at a time handles a round. */
-export const createAggregationQueue = (
+export const createAggregationRuns = (
   { database, log }: Context,
   {
     aggregation,

@@ -1,29 +1,9 @@
-import { cpus, freemem, loadavg, totalmem } from 'node:os'
 import { anySignal } from '../domain/any-signal.ts'
 import { NetworkError } from '../sdk/api-error.ts'
 import type { Device } from '../sdk/device.ts'
 import { hasEnough, NotNeeded } from '../sdk/not-needed.ts'
 import { sleep } from '../sdk/retry.ts'
 import type { Deliveries } from './delivery/deliveries.ts'
-import type { RoundResult } from './round-work.ts'
-
-const rounded = (value: number): number => Math.round(value * 10) / 10
-
-/** The machine's load, averaged over a minute, and memory use, with the names that the dashboard shows. */
-const systemMetrics = (): { readonly cpu_usage_percent: number; readonly memory_usage_percent: number } => ({
-  cpu_usage_percent: rounded(Math.min(100, ((loadavg()[0] ?? 0) / Math.max(1, cpus().length)) * 100)),
-  memory_usage_percent: rounded((1 - freemem() / totalmem()) * 100),
-})
-
-/** What a heartbeat reports: the machine's load, and how the global model of the latest round did on this device. */
-export const metricsOf = (latest: RoundResult | null) => ({
-  ...systemMetrics(),
-  ...(latest?.globalModel && {
-    round_number: latest.roundNumber,
-    global_model_loss: latest.globalModel.loss,
-    global_model_accuracy: latest.globalModel.accuracy,
-  }),
-})
 
 export interface HeartbeatLoop {
   readonly device: Device
@@ -33,6 +13,9 @@ export interface HeartbeatLoop {
   readonly signal: AbortSignal
   readonly log: (message: string) => void
 }
+
+/** A round that takes longer has heartbeats, so that the service notices if the device is gone. */
+const FIRST_SECONDS = 2
 
 /**
  * Works on a round while sending heartbeats, so that a device in a long training still counts as active. The work's signal is
@@ -46,9 +29,11 @@ export const withHeartbeats = async <T>(
   const over = new AbortController()
   const finished = new AbortController()
   const quiet = anySignal(beating.signal, finished.signal)
+  let rest = Math.min(FIRST_SECONDS, intervalSeconds)
   const sendHeartbeat = async (): Promise<void> => {
     for (;;) {
-      await sleep(intervalSeconds * 1000, quiet)
+      await sleep(rest * 1000, quiet)
+      rest = intervalSeconds
       const options = { signal: quiet, knownAssignments: deliveries.known() }
       const response = await device.heartbeat({ training: true }, options)
       deliveries.take(response)

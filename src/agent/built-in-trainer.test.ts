@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Dataset } from '../sdk/trainers/dataset.ts'
 import { evaluate } from '../sdk/trainers/train.ts'
-import { evaluateInSlices } from './evaluate-in-slices.ts'
+import { evaluateInSlices } from './built-in-trainer.ts'
 
 test('evaluating a model in slices gives the same result as at once, and lets other work run in between', async () => {
   // So large that a slice holds 19 rows.

@@ -16,6 +16,11 @@ export interface HeartbeatLoop {
 
 /** A round that takes longer has heartbeats, so that the service notices if the device is gone. */
 const FIRST_SECONDS = 2
+const USUAL_SECONDS = 20
+
+/** Grows slowly to a long interval: the service gives up a device after three times its latest one, and at least a minute. */
+export const nextRest = (rest: number, intervalSeconds: number): number =>
+  Math.min(intervalSeconds, Math.max(USUAL_SECONDS, 2 * rest))
 
 /**
  * Works on a round while sending heartbeats, so that a device in a long training still counts as active. The work's signal is
@@ -33,9 +38,9 @@ export const withHeartbeats = async <T>(
   const sendHeartbeat = async (): Promise<void> => {
     for (;;) {
       await sleep(rest * 1000, quiet)
-      rest = intervalSeconds
       const options = { signal: quiet, knownAssignments: deliveries.known() }
       const response = await device.heartbeat({ training: true }, options)
+      rest = nextRest(rest, intervalSeconds)
       deliveries.take(response)
       if (response.pendingRoundId === roundId) continue
       const status = await device.roundStatus(roundId, { signal: quiet })

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { decimalNumber } from '../domain/decimal-number.ts'
+import { infiniteIn } from '../domain/infinite-number.ts'
 
 /** Options shared by several commands. */
 export const apiBaseOption = (): Option =>
@@ -51,12 +52,14 @@ export const keyValue = (
 ): Readonly<Record<string, unknown>> => {
   const at = text.indexOf('=')
   if (at < 1) throw new InvalidArgumentError('It must be key=value, such as learning_rate=0.05.')
-  const value = text.slice(at + 1)
+  const [key, value] = [text.slice(0, at), text.slice(at + 1)]
+  if (Object.hasOwn(before, key)) throw new InvalidArgumentError(`The key '${key}' is given twice.`)
   let parsed: unknown = value
   try {
     parsed = JSON.parse(value)
   } catch {
     // Not JSON: keeps the text.
   }
-  return { ...before, [text.slice(0, at)]: parsed }
+  if (infiniteIn(parsed) !== null) throw new InvalidArgumentError('A number is out of range. Text goes in quotes.')
+  return { ...before, [key]: parsed }
 }

@@ -113,6 +113,26 @@ it.each([
     "svc: option '--interval <minutes>' argument '0x10' is invalid. It must be a number of minutes, more than 0 and at most a month.\nUsage: svc deploy --help\n",
   ],
   [
+    'train start m --hyperparameter a=1 --hyperparameter a=2',
+    "svc: option '--hyperparameter <key=value>' argument 'a=2' is invalid. The key 'a' is given twice.\nUsage: svc train start --help\n",
+  ],
+  [
+    'train start m --option eta=[-1e999]',
+    "svc: option '--option <key=value>' argument 'eta=[-1e999]' is invalid. A number is out of range. Text goes in quotes.\nUsage: svc train start --help\n",
+  ],
+  [
+    'devices list --where n<1e999',
+    "svc: option '--where <condition>' argument 'n<1e999' is invalid. A number is out of range.\nUsage: svc devices list --help\n",
+  ],
+  [
+    'devices list --where !platfrom',
+    "svc: option '--where <condition>' argument '!platfrom' is invalid. Did you mean platform? The capability is capabilities.platfrom.\nUsage: svc devices list --help\n",
+  ],
+  [
+    `groups create g${' --where a=1'.repeat(17)}`,
+    "svc: option '--where <condition>' argument 'a=1' is invalid. At most 16 conditions are accepted.\nUsage: svc groups create --help\n",
+  ],
+  [
     'convert m --input-shape 0x10,3',
     "svc: option '--input-shape <sizes>' argument '0x10,3' is invalid. It must be up to 8 whole numbers from 1, such as 1,3,224,224.\nUsage: svc convert --help\n",
   ],
@@ -325,6 +345,9 @@ it.each([
   [['devices', 'show', ''], '<device>'],
   [['train', 'start', ''], '<model>'],
   [['models', 'promote', 'm', '', 'production'], '<version>'],
+  [['deploy', 'm', '--group', ''], '--group'],
+  [['rollback', 'm', '--to-version', ''], '--to-version'],
+  [['experiments', 'assignment', 'e', '--device', ''], '--device'],
 ])('%j is refused before any request', async (argv, name) => {
   expect(await runInProcess(argv, { env: { SERVICE_HOME: await emptyFolder() } })).toEqual({
     exitCode: 2,

@@ -1,5 +1,6 @@
 import { Command, CommanderError, type ErrorOptions, Help, type Option, type ParseOptionsResult } from 'commander'
 import { meantBy } from '../domain/misspelling.ts'
+import { cut } from '../domain/text.ts'
 import type { CommandEntry, CommandFile, CommandGroup } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { ExitCode } from './exit-code.ts'
@@ -14,6 +15,11 @@ const HELP = {
   optionDescription: (option: Option): string =>
     new Help().optionDescription(option) + (option.mandatory ? ' (required)' : ''),
 }
+
+const LONG_VALUE = /(?<=(?:argument|value) ')(.{61,})(?=' is invalid)/su
+
+/** Shortens a long value, which would push the reason out of sight. */
+const withShortValue = (message: string): string => message.replace(LONG_VALUE, (value) => `${cut(value, 60)}…`)
 
 class SvcCommand extends Command {
   override createCommand(name?: string): SvcCommand {
@@ -32,7 +38,8 @@ class SvcCommand extends Command {
    * Commander takes a name such as `-x` for an option, and reports too many arguments for a misspelled subcommand of a group that
    * is also a command, such as `svc models`. That command alone does what its summary begins with: `list`.
    */
-  override error(message: string, options?: ErrorOptions): never {
+  override error(complete: string, options?: ErrorOptions): never {
+    const message = withShortValue(complete)
     const [, dashed] = /^error: unknown option '(-[^-'][^']*)'$/.exec(message) ?? []
     const argument = this.registeredArguments[this.args.indexOf(dashed ?? '')]
     if (dashed !== undefined && argument?.required) {
@@ -181,24 +188,30 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
 
 const PATH_ARGUMENTS = ['target', 'source', 'file', 'path', 'model_path']
 const PATH_OPTION = /<(folder|file|path)>/
+const NAME_OPTION = /<(version|group|device|federation|org_id)>/
 
 /** An empty path would be the current folder. An empty value is usually a variable of the shell that is not set. */
 const refuseEmptyValues = (command: Command): void => {
+  const empty = (kind: RegExp) =>
+    command.options
+      .filter((option) => kind.test(option.flags) && command.getOptionValue(option.attributeName()) === '')
+      .map(({ long }) => long)
   const paths = [
     ...command.registeredArguments
       .filter((argument, at) => PATH_ARGUMENTS.includes(argument.name()) && command.args[at] === '')
       .map((argument) => `<${argument.name()}>`),
-    ...command.options
-      .filter((option) => PATH_OPTION.test(option.flags) && command.getOptionValue(option.attributeName()) === '')
-      .map(({ long }) => long),
+    ...empty(PATH_OPTION),
   ]
   if (paths.length > 0) throw wrongUsage(`${paths[0]} is empty.`, 'Give a path, such as ./folder.')
   // A text may be empty; all other required arguments name something.
-  const empty = command.registeredArguments.find(
-    (argument, at) => argument.required && argument.name() !== 'text' && command.args[at] === '',
-  )
-  if (empty !== undefined)
-    throw wrongUsage(`<${empty.name()}> is empty.`, 'If it is a variable of the shell, check that it is set.')
+  const names = [
+    ...command.registeredArguments
+      .filter((argument, at) => argument.required && argument.name() !== 'text' && command.args[at] === '')
+      .map((argument) => `<${argument.name()}>`),
+    ...empty(NAME_OPTION),
+  ]
+  if (names.length > 0)
+    throw wrongUsage(`${names[0]} is empty.`, 'If it is a variable of the shell, check that it is set.')
 }
 
 const interruption = ({ reason }: AbortSignal): Interrupted =>

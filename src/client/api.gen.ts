@@ -4744,7 +4744,7 @@ export interface components {
             timestamp: string;
         };
         /**
-         * @description A device's report about itself
+         * @description A device's report about itself; capabilities that it does not name stay
          * @example {
          *       "status": "active",
          *       "metrics": {
@@ -4759,6 +4759,8 @@ export interface components {
             metrics?: { [key: string]: unknown; };
             /** @description False: the device runs models but does not take part in rounds */
             trains?: boolean;
+            /** @description A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0. At most 65536 characters of JSON */
+            capabilities?: { [key: string]: unknown; };
         };
         /**
          * @description A device's heartbeats of the last day

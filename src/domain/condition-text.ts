@@ -16,6 +16,8 @@ const NAME = '(?:\\\\.|[^\\\\=!<>^()\\s])(?:\\\\.|[^\\\\=!<>^()])*?'
 /** A value that begins with a sign, as in `memory=>6`, is a mistake unless it is quoted. */
 const COMPARISON = new RegExp(`^(${NAME})\\s*(!=|<=|>=|\\^=|==?|<|>)(?!\\s*[=<>])\\s*(.*)$`, 'su')
 const MEMBERSHIP = new RegExp(`^(${NAME})\\s+in\\s*\\((.*)\\)$`, 'su')
+/** The values of a list; commas may be in quotes. */
+const LISTED = /\s*"(?:\\.|[^"\\])*"\s*(?=,|$)|[^,]+/gsu
 const EXISTENCE = /^(!?)((?:\\.|[^\\=!<>^()\s])+)$/su
 
 /** The grammar of `conditionOf`, to follow "must be". */
@@ -26,42 +28,51 @@ export const CONDITION_GRAMMAR =
 const fieldOf = (name: string): string =>
   isDeviceField(name) || name.startsWith('capabilities.') ? name : `capabilities.${name}`
 
-/** Numbers, true, and false as such, other text as it is; `"8"` is the text 8. */
-const scalarOf = (field: string, text: string): Scalar => {
-  const value = field === 'device_id' || field === 'platform' ? text : jsonOrNull(text)
-  return typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string' ? value : text
+type Compared = Pick<DeviceCondition, 'field' | 'op'>
+
+/** Numbers, true, and false as such, where they are possible; other text as it is; `"8"` is the text 8. */
+const scalarOf = ({ field, op }: Compared, text: string): Scalar => {
+  const value = jsonOrNull(text)
+  if (typeof value === 'string') return value
+  const isText = op === 'prefix' || field === 'device_id' || field === 'platform'
+  return !isText && (typeof value === 'number' || typeof value === 'boolean') ? value : text
 }
 
 /** `'memory_gb>=6'` -> `{ field: 'capabilities.memory_gb', op: 'gte', value: 6 }`; null if it is not a condition. */
 export const conditionOf = (text: string): DeviceCondition | null => {
   const [, name, list] = MEMBERSHIP.exec(text.trim()) ?? []
   if (name !== undefined && list !== undefined) {
-    const field = fieldOf(name)
-    return { field, op: 'in', value: list.split(',').map((each) => scalarOf(field, each.trim())) }
+    const listed = { field: fieldOf(name), op: 'in' } as const
+    return { ...listed, value: (list.match(LISTED) ?? []).map((each) => scalarOf(listed, each.trim())) }
   }
   const [, compared, sign, value] = COMPARISON.exec(text.trim()) ?? []
   if (compared !== undefined && value !== undefined) {
-    const field = fieldOf(compared)
-    const op = SIGNS.find(([each]) => each === sign)?.[1] ?? 'eq'
-    return { field, op, value: op === 'prefix' ? value : scalarOf(field, value) }
+    const condition = { field: fieldOf(compared), op: SIGNS.find(([each]) => each === sign)?.[1] ?? 'eq' }
+    return { ...condition, value: scalarOf(condition, value) }
   }
   const [, not, found] = EXISTENCE.exec(text.trim()) ?? []
   return found === undefined ? null : { field: fieldOf(found), op: 'exists', value: not === '' }
 }
 
-/** Text that would be read as another type is quoted. */
-const valueText = (field: string, value: Scalar): string =>
-  typeof value === 'string' && (scalarOf(field, value) !== value || /^[=<>\s]|\s$/.test(value))
-    ? JSON.stringify(value)
-    : String(value)
+/** Text that would be read as something else is quoted. */
+const valueText = (condition: Compared, value: Scalar): string => {
+  if (typeof value !== 'string') return String(value)
+  const isPlain = value === value.trim() && scalarOf(condition, value) === value
+  return isPlain && !(condition.op === 'in' ? /[",]|^$/ : /,|^[=<>]/).test(value) ? value : JSON.stringify(value)
+}
+
+/** Characters that would end the name are escaped. */
+const nameText = (name: string): string =>
+  name.replaceAll(/\\.|[=!<>^()]/gsu, (found) => (found.length > 1 ? found : `\\${found}`))
 
 /** The text of a condition, as `conditionOf` reads it. */
-export const conditionText = ({ field, op, value }: DeviceCondition): string => {
+export const conditionText = (condition: DeviceCondition): string => {
+  const { field, op, value } = condition
   const short = field.replace(/^capabilities\./, '')
-  const name = isDeviceField(short) ? field : short
+  const name = isDeviceField(short) || short.startsWith('capabilities.') ? field : nameText(short)
   if (op === 'exists') return value === true ? name : `!${name}`
   if (op === 'in')
-    return `${name} in (${(value as readonly Scalar[]).map((each) => valueText(field, each)).join(', ')})`
+    return `${name} in (${(value as readonly Scalar[]).map((each) => valueText(condition, each)).join(', ')})`
   const sign = SIGNS.find(([, each]) => each === op)![0]
-  return `${name}${sign}${op === 'prefix' ? String(value) : valueText(field, value as Scalar)}`
+  return `${name}${sign}${valueText(condition, value as Scalar)}`
 }

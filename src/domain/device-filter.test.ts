@@ -74,12 +74,26 @@ describe('a condition as text', () => {
     ['capabilities.trains=1', 'capabilities.trains', 'eq', 1],
     ['os.version in (14, "15", x)', 'capabilities.os.version', 'in', [14, '15', 'x']],
     ['inside=1', 'capabilities.inside', 'eq', 1],
+    ['chip in ("A, B", "", c)', 'capabilities.chip', 'in', ['A, B', '', 'c']],
+    ['chip in ("say \\"a,b\\"")', 'capabilities.chip', 'in', ['say "a,b"']],
+    ['device_id=7', 'device_id', 'eq', '7'],
+    ['device_id in (7, " a")', 'device_id', 'in', ['7', ' a']],
+    ['device_id^=" a"', 'device_id', 'prefix', ' a'],
+    ['chip^="=8"', 'capabilities.chip', 'prefix', '=8'],
+    ['chip^=8', 'capabilities.chip', 'prefix', '8'],
+    ['chip="A, B"', 'capabilities.chip', 'eq', 'A, B'],
+    ['capabilities.capabilities.x=1', 'capabilities.capabilities.x', 'eq', 1],
     ['device_id=8', 'device_id', 'eq', '8'],
     ['device_id^=lab-', 'device_id', 'prefix', 'lab-'],
     ['a\\.b\\=c=1', 'capabilities.a\\.b\\=c', 'eq', 1],
   ])('%s is read and written', (text, field, op, value, written = text) => {
     expect(conditionOf(text)).toEqual({ field, op, value })
     expect(conditionText(conditionOf(text)!)).toBe(written)
+  })
+
+  it('escapes what would end the name of a capability', () => {
+    const text = conditionText({ field: 'capabilities.a=b\\.c', op: 'eq', value: 1 })
+    expect([text, conditionOf(text)]).toEqual(['a\\=b\\.c=1', { field: 'capabilities.a\\=b\\.c', op: 'eq', value: 1 }])
   })
 
   it.each(['', '=1', '!', '>=6', 'a!b', 'a=>6', 'a = <6', 'a in 1,2', 'platform android', '(a)'])(

@@ -41,6 +41,8 @@ const DEVICE_FIELDS: Readonly<Record<string, readonly [expected: string, test: (
   trains: ['true or false', (value) => typeof value === 'boolean'],
 }
 
+export const DEVICE_FIELD_NAMES: readonly string[] = Object.keys(DEVICE_FIELDS)
+
 export const isDeviceField = (field: string): boolean => Object.hasOwn(DEVICE_FIELDS, field)
 
 /** `capabilities.os.version` -> `['os', 'version']`; a backslash makes the next character, such as a dot, part of a key. */

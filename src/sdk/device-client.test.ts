@@ -100,6 +100,21 @@ test("registering sends the device's description and keeps the key for the next 
   ])
 })
 
+test('the first heartbeat that arrives reports the capabilities, unless the device has just registered', async () => {
+  const registered = json(201, { id: 'i-1', api_key: 'sk_live_y' })
+  const service = await scripted(cut, json(200, beat), json(200, beat), registered, json(200, beat))
+  const device = service.device({ capabilities: { gpu: true } })
+  await device.heartbeat()
+  await device.heartbeat()
+  const another = service.device({ capabilities: { gpu: true } })
+  await another.register()
+  await another.heartbeat()
+  const reported = service.requests.map(
+    ({ body }) => (JSON.parse(body || '{}') as { capabilities?: unknown }).capabilities,
+  )
+  expect(reported).toEqual([{ gpu: true }, { gpu: true }, undefined, { gpu: true }, undefined])
+})
+
 test('a name that an earlier attempt of the same call may have registered is explained', async () => {
   const taken = json(409, { error: 'conflict', message: 'Already registered. Use its key.', status_code: 409 })
   const service = await scripted(cut, taken, taken)

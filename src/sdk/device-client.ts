@@ -47,6 +47,8 @@ export const createDevice = (options: DeviceOptions): Device => {
   })
   const training = options.trains === undefined ? {} : { trains: options.trains }
   let clockLeadMs = 0
+  /** Sent with the first heartbeat, because they may have changed since the device was registered. */
+  let unsent = options.capabilities
   return {
     deviceId,
 
@@ -72,12 +74,14 @@ export const createDevice = (options: DeviceOptions): Device => {
         throw withLostKey(error, deviceId, attempts)
       })
       key = api_key
+      unsent = undefined
       return { id, apiKey: api_key }
     },
 
     heartbeat: async (metrics, options = {}) => {
       const { waitSeconds = 0, status, knownAssignments: known } = options
-      const body = { ...(status && { status }), ...(metrics && { metrics }), ...training }
+      const capabilities = unsent && { capabilities: unsent }
+      const body = { ...(status && { status }), ...(metrics && { metrics }), ...capabilities, ...training }
       const params = {
         path: { device_id: deviceId },
         query: { wait_seconds: waitSeconds, ...(known !== undefined && { known_assignments: known }) },
@@ -91,6 +95,7 @@ export const createDevice = (options: DeviceOptions): Device => {
         },
         { ...options, timeoutMs: (waitSeconds + 30) * 1000 },
       )
+      unsent = undefined
       clockLeadMs = surelyAhead(Date.parse(response.last_heartbeat), sentAt, runtime.now())
       const { assignments = [], assignments_tag: tag } = response
       const isKnown = known !== undefined && (tag === undefined || tag === known)

@@ -58,6 +58,16 @@ def test_a_token_admits_a_device_once_and_its_key_is_kept_for_the_owner_only(
     assert fleet.errors == []
     (identity,) = home.glob("devices/*/identity.json")
     assert identity.stat().st_mode & 0o777 == 0o600
+
+    def gpu() -> Any:
+        return admin.request("GET", "/devices/kitchen")["capabilities"].get("gpu")
+
+    assert gpu() is None
+    again = Fleet(service.url, home)
+    again.add("kitchen", no_training, capabilities={"gpu": True})
+    until(gpu, "what it reports after a restart")
+    again.end()
+    assert again.errors == []
     assert {each.stat().st_mode & 0o777 for each in (home, home / "devices", identity.parent)} == {0o700}
     kept = json.loads(identity.read_text())
     assert (kept["base_url"], kept["device_id"]) == (service.url, "kitchen")

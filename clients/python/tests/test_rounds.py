@@ -16,7 +16,7 @@ import pytest
 import tributary
 from conftest import PATIENCE, Fleet, Service, failure_of, gradient, regression, until
 from tributary import Client, Plan
-from tributary.round_work import RoundWork
+from tributary.round_work import RoundWork, _next_rest
 
 START = np.zeros(3, np.float32)
 
@@ -376,3 +376,13 @@ def test_without_its_package_a_round_with_secure_aggregation_is_refused_with_wha
     job = client.train("secret", rounds=1, min_devices=3, group="secure", secure_aggregation={})
     # The round may be over before the last of them has reported it.
     assert any(failure_of(client, job, name).endswith(": pip install cryptography") for name in names)
+
+
+@pytest.mark.parametrize("interval", [1.0, 20.0, 90.0, 300.0, 3600.0])
+def test_no_heartbeat_comes_too_late_during_training(interval: float) -> None:
+    rests = [min(2.0, interval)]
+    for _ in range(12):
+        rests.append(_next_rest(rests[-1], interval))
+    # The service takes a device for gone after three times its latest interval, and at least a minute.
+    assert all(later < 3 * max(20, rest) for rest, later in zip(rests, rests[1:])), rests
+    assert rests[-1] == interval

@@ -181,6 +181,9 @@ def test_a_device_deals_no_shares_to_a_wrong_roster(cohort: Cohort) -> None:
             steps.deal_shares(cohort.advertised["a"], roster)
     with refuses("No step is repeated"):
         steps.deal_shares(cohort.dealt["a"], cohort.roster)
+    # Later services may add fields.
+    extended = {name: {**keys, "more": 1} for name, keys in cohort.roster.items()}
+    assert steps.deal_shares(cohort.advertised["a"], extended)["step"] == "shared"
 
 
 def test_a_device_masks_nothing_if_shares_are_wrong(cohort: Cohort) -> None:

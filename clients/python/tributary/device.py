@@ -59,6 +59,8 @@ class Device:
         self.connection = Connection(url, api_key, stop, outlasts_others=True)
         self._clock_lead = 0.0
         self._assignments_tag = ""
+        #: Sent with the next heartbeat: they may have changed since the device was registered.
+        self.capabilities: Mapping[str, Any] | None = None
 
     def register(
         self,
@@ -95,12 +97,17 @@ class Device:
         answer = self.connection.call(
             "PUT",
             f"/devices/{quote(self.device_id)}/heartbeat",
-            {**({} if status is None else {"status": status}), "metrics": dict(metrics or {})},
+            {
+                **({} if status is None else {"status": status}),
+                "metrics": dict(metrics or {}),
+                **({} if self.capabilities is None else {"capabilities": dict(self.capabilities)}),
+            },
             query={"wait_seconds": wait_seconds, "known_assignments": self._assignments_tag},
             timeout=wait_seconds + 30,
             until=until,
             expects=("last_heartbeat",),
         )
+        self.capabilities = None
         reading = timestamp("last_heartbeat", answer["last_heartbeat"])
         self._clock_lead = _surely_ahead(reading, sent_at, time.time())
         known, self._assignments_tag = self._assignments_tag, answer.get("assignments_tag", self._assignments_tag)
@@ -308,13 +315,19 @@ def sign_in(
     stop: threading.Event,
 ) -> Device:
     """The device of this program: from the given key, the stored key, or a new registration."""
+
+
+    def described(device: Device) -> Device:
+        device.capabilities = capabilities
+        return device
+
     if api_key is not None:
         if device_id is None:
             raise ValueError("A device key belongs to one device: pass its device_id too.")
-        return Device(url, device_id, api_key=api_key, stop=stop)
+        return described(Device(url, device_id, api_key=api_key, stop=stop))
     known = state.load()
     if known is not None:
-        return Device(url, known[0], api_key=known[1], stop=stop)
+        return described(Device(url, known[0], api_key=known[1], stop=stop))
     for names in range(INVENTED_NAMES):
         device = Device(url, device_id or invent_device_id(), stop=stop)
         try:

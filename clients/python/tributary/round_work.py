@@ -51,6 +51,7 @@ SECURE = "secure.json"
 FAILURE_REPORT_SECONDS = 5.0
 #: A round that takes longer has heartbeats, so that the service notices if the device is gone.
 FIRST_HEARTBEAT_SECONDS = 2.0
+USUAL_HEARTBEAT_SECONDS = 20.0
 
 
 class NotNeeded(Exception):
@@ -289,9 +290,9 @@ class _Heartbeats:
     def _run(self) -> None:
         rest = min(FIRST_HEARTBEAT_SECONDS, self._interval)
         while not self._plan.over.is_set() and not self._device.connection.stop.wait(rest):
-            rest = self._interval
             try:
                 self._beat()
+                rest = _next_rest(rest, self._interval)
             except TributaryError as error:
                 log.warning("A heartbeat during training failed: %s", error)
             except Stopped:
@@ -308,6 +309,12 @@ class _Heartbeats:
         if not self._device.has_delivered(self._plan.round_id):
             log.warning("Round %d is already %s: its update is no longer needed.", self._plan.round_number, status)
         self._plan.over.set()
+
+
+def _next_rest(rest: float, interval: float) -> float:
+    """Grows slowly to a long interval: the service gives up a device after three times its latest one, and at least a
+    minute."""
+    return min(interval, max(USUAL_HEARTBEAT_SECONDS, 2 * rest))
 
 
 def _checked(returned: Any) -> tuple[Mapping[str, Any], int, dict[str, float]]:

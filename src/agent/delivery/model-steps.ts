@@ -82,8 +82,12 @@ const neededFiles = ({ current, previous, trying }: ModelState, requested: Assig
   return new Set(files.flatMap((file) => (file ? [file.sha256] : [])))
 }
 
-const keepsRunning = ({ current }: ModelState): string =>
-  current === null ? 'No version is running.' : `Version ${current.version} keeps running.`
+/** What failed, why, and what runs now, if the state is known. */
+const failureWords = ({ version }: Assignment, reason: string, state: ModelState | null): string => {
+  const sentence = `version ${version} failed: ${/[.!?]$/.test(reason) ? reason : `${reason}.`}`
+  if (state === null) return sentence
+  return `${sentence} ${state.current === null ? 'No version is running.' : `Version ${state.current.version} keeps running.`}`
+}
 
 const nameOf = ({ planId, version }: Assignment, what: DeliveryReport['state']): string =>
   `${planId} ${version} ${what}`
@@ -234,8 +238,7 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
     },
 
     reportFailure: async (requested, reason) => {
-      const sentence = /[.!?]$/.test(reason) ? reason : `${reason}.`
-      context.log(`${titleOf(requested)}: version ${requested.version} failed: ${sentence} ${keepsRunning(state)}`)
+      context.log(`${titleOf(requested)}: ${failureWords(requested, reason, isLoaded ? state : null)}`)
       await report(requested, { state: 'failed', reason })
     },
   }

@@ -160,6 +160,7 @@ test('nothing is deleted while the pointer cannot be read', async () => {
   const again = await startUnit(world, device, { folder: unit.folder })
   await again.pull()
   await again.line('version 2.0.0 failed: EISDIR')
+  expect(again.lines.join('\n')).not.toContain('No version is running')
   await again.stop()
   await rm(pointer, { recursive: true })
   await rename(away, pointer)

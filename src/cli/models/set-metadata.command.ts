@@ -31,15 +31,22 @@ export const define = (command: Command, session: Session): void => {
       const connection = await session.signedIn({ apiBase: options.apiBase })
       const { ofKnownModel } = await import('../model-sources/catalog.ts')
       const path = { model_id: name, version }
+      const AT = '/api/v1/models/{model_id}/versions/{version}'
+      // If this fails, the change says why.
+      const before =
+        deleted.length > 0
+          ? await connection.request((client) => client.GET(AT, { params: { path } })).catch(() => null)
+          : null
       const changed = await ofKnownModel(
         connection,
         { name, version },
-        connection.request((client) =>
-          client.PATCH('/api/v1/models/{model_id}/versions/{version}', { params: { path }, body: { metadata } }),
-        ),
+        connection.request((client) => client.PATCH(AT, { params: { path }, body: { metadata } })),
       )
+      for (const key of deleted)
+        if (before !== null && !Object.hasOwn(before.metadata, key.normalize('NFC')))
+          out.warn(`There was no key '${key}' to delete.`)
       if (options.json) return out.json(changed)
-      out.line(`The metadata of ${name} ${changed.version_label} is changed.`)
+      out.line(`Changed the metadata of ${name} ${changed.version_label}.`)
       showMetadata(out, changed.metadata)
     })
 }

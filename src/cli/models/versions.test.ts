@@ -109,9 +109,12 @@ it('--meta records numbers, booleans, and text; show prints them, set-metadata c
   )
   expect(removed).toEqual({
     exitCode: 0,
-    stdout: 'The metadata of net 1.0.0 is changed.\nMETADATA  VALUE\naccuracy  0.92\ndataset   2026-11\nnote      ok\n',
+    stdout: 'Changed the metadata of net 1.0.0.\nMETADATA  VALUE\naccuracy  0.92\ndataset   2026-11\nnote      ok\n',
     stderr: '',
   })
+  expect((await svc('models set-metadata net 1.0.0 --delete nte')).stderr).toBe(
+    "Warning: There was no key 'nte' to delete.\n",
+  )
   expect((await svc('models show net')).stdout).toMatch(
     /\n\nMETADATA {2}VALUE\naccuracy {2}0\.92\ndataset {3}2026-11\nnote {6}ok\n$/,
   )
@@ -126,6 +129,7 @@ it('refuses invalid metadata before anything is uploaded', async () => {
     [`${push} a=1 --meta a=2`, "The key 'a' is given twice."],
     [`${push} __proto__=1`, 'metadata: "__proto__" is not a key'],
     [`${push} a=${'x'.repeat(501)}`, 'metadata.a must be at most 500 characters, got 501.'],
+    [`${push} a=${'x'.repeat(501)}`, `argument 'a=${'x'.repeat(58)}…' is invalid.`],
     [`${push} ${'k'.repeat(65)}=1`, 'is not a key: 1 to 64 characters'],
     [
       `${push} ${Array.from({ length: 65 }, (_, at) => `k${at}=1`).join(' --meta ')}`,

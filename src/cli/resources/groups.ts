@@ -2,6 +2,7 @@ import { conditionText } from '../../domain/condition-text.ts'
 import type { DeviceFilter } from '../../domain/device-filter.ts'
 import { plural } from '../../domain/plural.ts'
 import { shellWord } from '../../domain/shell-word.ts'
+import { wrongUsage } from '../failure.ts'
 import {
   type ActionOption,
   action,
@@ -83,7 +84,7 @@ export const groups: Resource = {
           : `${plural(Number(device_count), 'matching device')} now; devices that match later are added.`,
       ],
     }),
-    action('update', "change a group's name, description, or tags", `PUT ${AT}`, {
+    action('update', "change a group's name, description, tags, or conditions", `PUT ${AT}`, {
       args: [groupArgument],
       options: [
         option('--name <name>', 'new name', 'name'),
@@ -94,7 +95,11 @@ export const groups: Resource = {
           conflicts: 'where',
         }),
       ],
-      body: async ({ filter }) => (filter === true ? { filter: null } : {}),
+      body: async (changes) => {
+        if (Object.keys(changes).length === 0)
+          throw wrongUsage('Give --name, --description, --tag, --where, or --static.')
+        return changes.filter === true ? { filter: null } : {}
+      },
       timeoutMs: FILTER_TIMEOUT_MS,
       done: 'Changed group {name} ({id}).',
     }),

@@ -68,6 +68,7 @@ const STEPS: readonly Step[] = [
   ['groups show hall', 0, /Group type: +dynamic\n(.+\n)+Filter: +device_id\^=d, device_id!=d0\n/],
   ['groups add hall d0', 1, /^svc: Device group 'hall' is dynamic/],
   ['groups update hall --static', 0, /^Changed group hall/],
+  ['groups update hall', 2, 'svc: Give --name, --description, --tag, --where, or --static.\n'],
   [
     'groups update hall --where memory=>6',
     2,

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Static, TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { infiniteIn } from '../../domain/infinite-number.ts'
 import { isObject } from '../../domain/is-object.ts'
-import { fieldAt, pointerTo } from '../../domain/json-pointer.ts'
+import { fieldAt } from '../../domain/json-pointer.ts'
 import { ownEntry } from '../../domain/own-entry.ts'
 import { formatValidationErrors } from '../../platform/http/validation-errors.ts'
 import { InferenceError } from '../errors.ts'
@@ -187,23 +188,12 @@ export const refuseForeign = (
   }
 }
 
-/** Returns the JSON pointer of a number that is not finite; null if there is none. Recursion is safe: body depth is limited. */
-const infiniteIn = (value: unknown, place: string): string | null => {
-  if (typeof value === 'number') return Number.isFinite(value) ? null : place
-  if (typeof value !== 'object' || value === null) return null
-  for (const [name, inner] of Object.entries(value)) {
-    const found = infiniteIn(inner, pointerTo(place, name))
-    if (found !== null) return found
-  }
-  return null
-}
-
 /**
  * Refuses numbers such as 1e400, which JSON.parse reads as infinite and JSON.stringify would write as null.
  * @throws InferenceError invalid_request
  */
 export const assertFinite = (value: unknown, field: string): void => {
-  const place = infiniteIn(value, '')
+  const place = infiniteIn(value)
   if (place === null) return
   throw invalid(`${field} has a number at '#${place}' that is out of range. Use one within ±1.79e308.`, field)
 }

@@ -1,4 +1,6 @@
 import { type Static, type TProperties, type TSchema, Type } from 'typebox'
+import { infiniteIn } from '../../domain/infinite-number.ts'
+import { fieldAt } from '../../domain/json-pointer.ts'
 import { REPORTED_RANGE } from '../../domain/reported-number.ts'
 import { NAME_CHARACTERS } from '../../domain/text.ts'
 
@@ -82,8 +84,8 @@ const jsonLength = (value: unknown, limit: number): number => {
 export const AnyObject = (shown: object) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', [DOCUMENTED_AS]: shown })
 
-/** A request's object with any fields; only its size is limited, because it is stored and listed with many others. */
-export const FreeRequestObject = (description: string) =>
+/** Its size is limited because it is stored and listed with many others. */
+const LimitedObject = (description: string) =>
   Type.Refine(
     AnyObject({
       type: 'object',
@@ -94,8 +96,16 @@ export const FreeRequestObject = (description: string) =>
     () => `must be at most ${MAX_OBJECT} characters of JSON`,
   )
 
-/** What a device reports about itself. */
-export const ReportedValues = FreeRequestObject(REPORTED_RANGE)
+/** A request's object with any fields. */
+export const FreeRequestObject = (description: string) =>
+  Type.Refine(
+    LimitedObject(description),
+    (value) => infiniteIn(value) === null,
+    (value) => `must have finite numbers only; ${fieldAt(infiniteIn(value)!)} is out of range`,
+  )
+
+/** What a device reports about itself: a number out of range becomes null. */
+export const ReportedValues = LimitedObject(REPORTED_RANGE)
 
 /** The fields of a record in a list that are left out. */
 export const Omitted = Type.Optional(

@@ -41,10 +41,15 @@ export const createDynamicGroups = ({ database, events, log, now }: Context) => 
   }
 
   /** A failure is logged, not thrown: the devices remain marked, and their next heartbeat repeats it. */
-  const decideLater = (devices: readonly Moved[]): Promise<void> =>
-    decide(devices).catch((error: unknown) => {
+  const logged = (devices: readonly Moved[], deciding: Promise<void>): Promise<void> =>
+    deciding.catch((error: unknown) => {
       log.error({ err: error, devices: devices.length }, 'dynamic groups of devices were not determined; retried later')
     })
+
+  const decideNew = async (devices: readonly Moved[]): Promise<void> => {
+    if (devices.length === 0) return
+    if (await store.exist(database.sql, [...new Set(devices.map(groupOrgOf))])) await decide(devices)
+  }
 
   /** Decides all devices of the organization, in short transactions. */
   const apply = async ({ groupId, orgId, change }: FilterChange): Promise<void> => {
@@ -68,13 +73,10 @@ export const createDynamicGroups = ({ database, events, log, now }: Context) => 
 
   return {
     /** Adds new devices to the groups that they match. Costs one small query if their organizations have no dynamic groups. */
-    async registered(devices: readonly Moved[]): Promise<void> {
-      if (devices.length === 0) return
-      if (await store.exist(database.sql, [...new Set(devices.map(groupOrgOf))])) await decideLater(devices)
-    },
+    registered: (devices: readonly Moved[]): Promise<void> => logged(devices, decideNew(devices)),
 
     /** Updates the groups of devices whose attributes changed. */
-    changed: decideLater,
+    changed: (devices: readonly Moved[]): Promise<void> => logged(devices, decide(devices)),
 
     /** Updates the members after a committed change of the filter. */
     apply: (change: FilterChange): Promise<void> => unaudited(() => apply(change)),

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createModel } from '../../../../test/fleet-of-models.ts'
 import { boundOrganizations } from '../../../../test/organizations.ts'
 import { startWorld } from '../../../../test/world.ts'
@@ -102,6 +102,26 @@ describe('a dynamic group', () => {
     expect(await membersOf(id)).toBe('a')
     await ask('PUT', `/device-groups/${id}`, { name: 'renamed' })
     await beat('a', { trains: true })
+    expect(await membersOf(id)).toBe('')
+  })
+
+  it('follows capabilities that a heartbeat reports; those that it does not name stay, within limits', async () => {
+    const { world, ask, create, membersOf, beat } = await setUp()
+    await world.register('a', { capabilities: { site: 'lab', memory_gb: 4, os: { version: 1, name: 'x' } } })
+    const id = await create(where('memory_gb>=6', 'site=lab'))
+    expect(await membersOf(id)).toBe('')
+    const { headers } = await beat('a', { capabilities: { memory_gb: 8, os: { version: 2 }, load: 1e39 } })
+    expect(headers.get('x-service-warning')).toContain("capabilities: 'load' became null")
+    expect(await membersOf(id)).toBe('a')
+    const reported = async () =>
+      ((await ask('GET', '/devices/a')).body as { capabilities: Record<string, unknown> }).capabilities
+    const expected = { site: 'lab', memory_gb: 8, os: { version: 2 }, load: null }
+    expect(await reported()).toEqual(expected)
+    await beat('a', { metrics: { x: 1 } })
+    expect(await reported()).toEqual(expected)
+    // Reports of ever different capabilities do not grow.
+    for (let n = 0; n < 12; n++) await beat('a', { capabilities: { [`k${n}`]: 'x'.repeat(15_000) } })
+    expect(JSON.stringify(await reported()).length).toBeLessThan(128 * 1024)
     expect(await membersOf(id)).toBe('')
   })
 
@@ -236,5 +256,16 @@ describe('a dynamic group', () => {
     ])
     const expected = names.filter((_, n) => n % 3 === 0)
     expect((await membersOf(id)).split(' ').sort()).toEqual(expected.sort())
+  })
+
+  it('does not fail a registration, whose key would be lost, if its groups cannot be determined', async () => {
+    const world = await startWorld({ config: { logLevel: 'silent' } })
+    const { sql: db } = world.database!
+    onTestFinished(async () => void (await sql`set search_path to public`.execute(db)))
+    await sql`create function lose_tables() returns trigger language plpgsql as
+      $$ begin perform set_config('search_path', 'nowhere', false); return null; end $$`.execute(db)
+    await sql`create trigger lost after insert on devices execute function lose_tables()`.execute(db)
+    const body = { device_id: 'a' }
+    expect(await world.request('POST', '/api/v1/devices/register', { body })).toMatchObject({ status: 201 })
   })
 })

@@ -56,7 +56,7 @@ export const groupsStore = {
       filter === undefined
         ? sql``
         : sql`, filter = ${filter && JSON.stringify(filter)}::jsonb, filter_change = ${filter && change}::uuid,
-            group_type = ${filter ? DYNAMIC : STATIC}`
+            group_type = ${filter ? sql`${DYNAMIC}` : sql`case when filter is null then group_type else ${STATIC} end`}`
     const { rows } = await sql<Selectable<DeviceGroupRow>>`
       update device_groups set name = coalesce(${name ?? null}, name),
         description = coalesce(${description ?? null}, description),

@@ -44,7 +44,7 @@ describe('a device group', () => {
       org_id: 'acme',
       name: 'canaries',
       description: 'first to try',
-      group_type: 'static',
+      group_type: 'bench',
       tags: ['lab', 'berlin'],
     })
     const canaries = {
@@ -52,7 +52,7 @@ describe('a device group', () => {
       org_id: 'acme',
       name: 'canaries',
       description: 'first to try',
-      group_type: 'static',
+      group_type: 'bench',
       tags: ['lab', 'berlin'],
       device_count: 0,
       filter: null,
@@ -61,7 +61,7 @@ describe('a device group', () => {
     expect(made).toEqual({ status: 201, body: canaries })
     const { id } = made.body as GroupBody
     expect(await ask('GET', `/${id}`)).toEqual({ status: 200, body: { ...canaries, id } })
-    const others = { ...canaries, name: 'others', description: '', tags: [] }
+    const others = { ...canaries, name: 'others', description: '', group_type: 'static', tags: [] }
     expect(await ask('POST', '', { org_id: 'acme', name: 'others' })).toEqual({ status: 201, body: others })
     expect(await ask('GET', '?org_id=acme')).toEqual({
       status: 200,
@@ -73,7 +73,10 @@ describe('a device group', () => {
     })
     expect(await ask('GET', '?org_id=umbrella')).toMatchObject({ body: { groups: [], total: 0 } })
     const changed = { ...canaries, id, name: 'birds', tags: [] }
-    expect(await ask('PUT', `/${id}`, { name: 'birds', tags: [] })).toEqual({ status: 200, body: changed })
+    expect(await ask('PUT', `/${id}`, { name: 'birds', tags: [], filter: null })).toEqual({
+      status: 200,
+      body: changed,
+    })
     expect(await ask('PUT', `/${id}`, {})).toEqual({ status: 200, body: changed })
     expect(await ask('DELETE', `/${id}`)).toEqual({ status: 200, body: { group_id: id, deleted: true } })
     expect((await ask('GET', `/${id}`)).status).toBe(404)

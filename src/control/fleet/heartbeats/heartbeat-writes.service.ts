@@ -66,6 +66,7 @@ const mergeHeartbeats = (earlier: HeartbeatWrite | undefined, heartbeat: Heartbe
         ...heartbeat,
         status: heartbeat.status ?? earlier.status,
         metrics: heartbeat.metrics ?? earlier.metrics,
+        capabilities: heartbeat.capabilities ?? earlier.capabilities,
         trains: heartbeat.trains ?? earlier.trains,
         waitSeconds: Math.max(heartbeat.waitSeconds, earlier.waitSeconds),
         count: heartbeat.count + earlier.count,
@@ -139,7 +140,8 @@ export const createHeartbeatWrites = (context: Context, parts: HeartbeatWritePar
   }
 
   const defer = (key: string, heartbeat: HeartbeatWrite): Received | null => {
-    if (heartbeat.waitSeconds > 0 || quietVersion !== changes.versionOf('rounds')) return null
+    if (heartbeat.waitSeconds > 0 || heartbeat.capabilities !== null || quietVersion !== changes.versionOf('rounds'))
+      return null
     const found = known.get(key)
     if (found === undefined) return null
     const { device, metrics } = found

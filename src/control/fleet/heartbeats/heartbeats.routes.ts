@@ -38,17 +38,19 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
       } satisfies RouteConfig,
     },
     async (request, reply) => {
-      const { status, metrics, trains } = request.body ?? {}
-      const reported = metrics && reportedValues(metrics)
-      if (reported !== undefined && reported.outside.length > 0) {
-        warn(request, outsideWarning('metrics', reported.outside))
+      const { status, metrics, capabilities, trains } = request.body ?? {}
+      const kept = (field: string, values: Readonly<Record<string, unknown>> | undefined) => {
+        const reported = values && reportedValues(values)
+        if (reported !== undefined && reported.outside.length > 0)
+          warn(request, outsideWarning(field, reported.outside))
+        return reported?.values
       }
       const waitMs = Math.round(request.query.wait_seconds * 1000)
       const known = request.query.known_assignments
       const received = await heartbeats.heartbeat(
         callerOf(request),
         { deviceId: request.params.device_id, orgId: request.query.org_id },
-        { status, metrics: reported?.values, trains },
+        { status, metrics: kept('metrics', metrics), capabilities: kept('capabilities', capabilities), trains },
         { ms: waitMs, gone: waitMs > 0 ? abortOnDisconnect(reply.raw) : NEVER, known },
       )
       const { assignments } = received

@@ -32,11 +32,17 @@ export const Assignment = Part('Assignment', 'A version that a device is to run'
   variant: Type.Optional(Type.String({ description: "The experiment's variant" })),
 })
 
-export const HeartbeatBody = Body('Heartbeat', "A device's report about itself", examples.heartbeat, {
-  status: Type.Optional(Status),
-  metrics: Type.Optional(ReportedValues),
-  trains: Type.Optional(Trains),
-})
+export const HeartbeatBody = Body(
+  'Heartbeat',
+  "A device's report about itself; capabilities that it does not name stay",
+  examples.heartbeat,
+  {
+    status: Type.Optional(Status),
+    metrics: Type.Optional(ReportedValues),
+    trains: Type.Optional(Trains),
+    capabilities: Type.Optional(ReportedValues),
+  },
+)
 
 export const HeartbeatHistory = Body(
   'HeartbeatHistory',

@@ -20,6 +20,8 @@ export type { Announcements, JoinableRound, OpenDemand } from './heartbeat-write
 export interface Report {
   readonly status: DeviceStatus | undefined
   readonly metrics: Readonly<Record<string, unknown>> | undefined
+  /** Those that it does not name stay. */
+  readonly capabilities: Readonly<Record<string, unknown>> | undefined
   readonly trains: boolean | undefined
 }
 
@@ -88,6 +90,7 @@ export const createHeartbeatsService = (
       deviceId,
       status: report.status ?? null,
       metrics: report.metrics ?? null,
+      capabilities: report.capabilities ?? null,
       trains: report.trains ?? null,
       at: now(),
       waitSeconds: waitMs / 1000,
@@ -201,7 +204,7 @@ type Recorded = Pick<HeartbeatResult, 'device' | 'pendingRoundId' | 'pendingEval
 }
 
 /** What a held heartbeat reported is recorded once: the device may have reported that it is inactive since, and disconnected. */
-const NOTHING_NEW: Report = { status: undefined, metrics: undefined, trains: undefined }
+const NOTHING_NEW: Report = { status: undefined, metrics: undefined, capabilities: undefined, trains: undefined }
 
 const isAwaited = ({ pendingRoundId, pendingEvaluationId }: Recorded): boolean =>
   pendingRoundId !== null || pendingEvaluationId !== null

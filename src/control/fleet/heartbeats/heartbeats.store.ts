@@ -9,6 +9,7 @@ export interface HeartbeatWrite {
   readonly deviceId: string
   readonly status: DeviceStatus | null
   readonly metrics: Readonly<Record<string, unknown>> | null
+  readonly capabilities: Readonly<Record<string, unknown>> | null
   /** Whether it takes part in rounds; null if it does not say. */
   readonly trains: boolean | null
   readonly at: Date
@@ -59,7 +60,8 @@ export const heartbeatsStore = {
 
   /**
    * Writes many heartbeats in one statement, which also returns whether there is anything to announce, and the devices whose
-   * dynamic groups must be determined again. Null for a heartbeat of no device, or of several. Ids are sorted, so that batches of several processes lock rows in the same order.
+   * dynamic groups must be determined again. Null for a heartbeat of no device, or of several. Ids are sorted, so that batches
+   * of several processes lock rows in the same order.
    */
   async record(
     db: Executor,
@@ -117,6 +119,14 @@ export const heartbeatsStore = {
   },
 }
 
+const jsonOrNull = (value: object | null): string | null => (value === null ? null : JSON.stringify(value))
+
+/** More bytes than a device's capabilities ever have: from then on, a report replaces them, so that they do not grow forever. */
+const MAX_CAPABILITIES = 128 * 1024
+
+const MERGED = sql`case when pg_column_size(d.capabilities || b.capabilities) > ${sql.lit(MAX_CAPABILITIES)}
+  then b.capabilities else d.capabilities || b.capabilities end`
+
 const write = async (db: Executor, heartbeats: readonly HeartbeatWrite[]): Promise<ReceivedRow[]> => {
   const { rows } = await sql<ReceivedRow>`
     update devices d set
@@ -124,7 +134,8 @@ const write = async (db: Executor, heartbeats: readonly HeartbeatWrite[]): Promi
       updated_at = greatest(d.updated_at, b.at),
       status = case when b.is_late and d.updated_at >= b.at then d.status else coalesce(b.status, d.status) end,
       trains = case when b.is_late and d.updated_at >= b.at then d.trains else coalesce(b.trains, d.trains) end,
-      groups_outdated = d.groups_outdated
+      capabilities = case when b.capabilities is null then d.capabilities else ${MERGED} end,
+      groups_outdated = d.groups_outdated or coalesce(${MERGED} <> d.capabilities, false)
         or (not (b.is_late and d.updated_at >= b.at) and coalesce(b.trains, d.trains) <> d.trains),
       -- As long as the last one, and not much shorter than those before: rounds make heartbeats come in bursts.
       heartbeat_seconds = least(${MAX_INTERVAL_SECONDS}::real, greatest(b.wait_seconds,
@@ -141,13 +152,14 @@ const write = async (db: Executor, heartbeats: readonly HeartbeatWrite[]): Promi
     from (
       select * from unnest(
         ${heartbeats.map((b) => b.deviceId)}::text[], ${heartbeats.map((b) => b.status)}::text[],
-        ${heartbeats.map((b) => (b.metrics === null ? null : JSON.stringify(b.metrics)))}::jsonb[],
+        ${heartbeats.map((b) => jsonOrNull(b.metrics))}::jsonb[],
+        ${heartbeats.map((b) => jsonOrNull(b.capabilities))}::jsonb[],
         ${heartbeats.map((b) => b.at)}::timestamptz[],
         ${heartbeats.map((b) => b.onlyId)}::uuid[], ${heartbeats.map((b) => b.onlyOrg)}::text[],
         ${heartbeats.map((b) => b.trains)}::boolean[], ${heartbeats.map((b) => b.waitSeconds)}::real[],
         ${heartbeats.map((b) => slotAt(b.at))}::integer[], ${heartbeats.map((b) => Math.min(b.count, MAX_COUNT))}::integer[],
         ${heartbeats.map((b) => b.isLate)}::boolean[]
-      ) with ordinality as u (device_id, status, metrics, at, only_id, only_org, trains, wait_seconds, slot, beats, is_late, n)
+      ) with ordinality as u (device_id, status, metrics, capabilities, at, only_id, only_org, trains, wait_seconds, slot, beats, is_late, n)
     ) as b
     -- Nearly every beat is of the device that owns the key. Else it is of the only one of that name that the key sees.
     where d.id = coalesce(b.only_id, (

@@ -39,12 +39,21 @@ const get = async (world: World, key: string, path: string) =>
   (await world.request('GET', `/api/v1/training/rounds/${path}`, { key })).body as Record<string, unknown>
 
 describe('a training job', () => {
-  it('has hyperparameters of at most 65,536 characters; lists leave out those of more than about 8,000', async () => {
+  it('has hyperparameters of at most 65,536 characters, with finite numbers; lists leave out those of more than about 8,000', async () => {
     const { world, key, start: withFields } = await prepared(2, false, await startWorld())
     const start = (length: number) => withFields({ hyperparameters: { note: 'x'.repeat(length) } })
     expect(await start(65_526)).toMatchObject({
       status: 400,
       body: { message: 'hyperparameters must be at most 65536 characters of JSON.' },
+    })
+    const infinite = await world.request('POST', '/api/v1/training/jobs', {
+      key,
+      body: '{"model":"m","hyperparameters":{"rates":[0.1,-1e999]}}',
+      headers: { 'content-type': 'application/json' },
+    })
+    expect(infinite).toMatchObject({
+      status: 400,
+      body: { message: 'hyperparameters must have finite numbers only; rates[1] is out of range.' },
     })
     const { body } = await start(65_525)
     const { id } = body as JobBody

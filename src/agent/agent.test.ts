@@ -345,3 +345,26 @@ test('an agent registers again if a newly set up service does not know its key',
   agent.stop()
   await agent.ended
 })
+
+test('after a round that the service ended, an agent is soon ready for the next one, however long its interval is', async () => {
+  const world = await startWorld()
+  let rounds = 0
+  const trainer: AgentTrainer = {
+    train: async ({ folder, signal }) => {
+      if (++rounds === 1)
+        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      const weights = join(folder, 'update')
+      await writeFile(weights, new Float32Array(4))
+      return { weights, report: { numSamples: 1 }, globalModel: null }
+    },
+  }
+  const agent = await startAgent(world, { trainer: () => trainer, intervalSeconds: 3600 })
+  const { apiKey } = await agent.identity()
+  const first = await startRound(world, apiKey, 1)
+  await expect.poll(() => rounds).toBe(1)
+  const cancel = { params: { path: { round_id: first.id } }, body: {} }
+  await unwrap(world.client(apiKey).POST('/api/v1/training/rounds/{round_id}/cancel', cancel))
+  await expect.poll(() => agent.lines.join()).toContain('training was stopped')
+  await startRound(world, apiKey, 1)
+  await expect.poll(() => rounds).toBe(2)
+})

@@ -3,7 +3,7 @@ import type { Platform } from '../domain/device.ts'
 import { errorMessage } from '../domain/error-message.ts'
 import type { Device } from '../sdk/device.ts'
 import { createDevice } from '../sdk/device-client.ts'
-import { NotNeeded } from '../sdk/not-needed.ts'
+import { endedByService, NotNeeded } from '../sdk/not-needed.ts'
 import { isTransient, sleep } from '../sdk/retry.ts'
 import { type AgentState, lockFolders, openAgentState } from './agent-state.ts'
 import type { AgentTrainer } from './agent-trainer.ts'
@@ -62,6 +62,8 @@ const SIGN_OFF_MS = 3000
 const RESTATE_SECONDS = 1800
 /** After news the next heartbeat follows soon, because more news may come, but never at once, whatever the service answers. */
 const AFTER_NEWS_MS = 500
+/** How soon a device whose round has ended asks for the next one: a short step of a secure round may be waiting for it. */
+const NEXT_ROUND_SECONDS = 2
 
 /** Measures a delivered version with the trainer; null if it cannot read it. */
 const measureWith = ({ evaluate }: AgentTrainer): Measure | null =>
@@ -129,6 +131,7 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
         throw new RoundFailed(`Round ${roundId} failed: ${summaryOf(error)}`, { cause: error })
       }
       log(`Round ${roundId}: ${summaryOf(error)}`)
+      await pause(endedByService(error) ? NEXT_ROUND_SECONDS : intervalSeconds)
       return false
     }
     log(describeRound(latest))
@@ -136,8 +139,9 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
     return true
   }
 
-  /** Waits for a random time between half an interval and a whole one. */
-  const pause = (): Promise<void> => sleep(intervalSeconds * 1000 * (0.5 + Math.random() / 2), signal)
+  /** Waits for a random time between half of `seconds`, at most an interval, and the whole. */
+  const pause = (seconds = intervalSeconds): Promise<void> =>
+    sleep(Math.min(seconds, intervalSeconds) * 1000 * (0.5 + Math.random() / 2), signal)
 
   /** Returns null when done, or a newly registered device to continue with. */
   const serve = async (parts: Parts): Promise<Device | null> => {
@@ -157,7 +161,6 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
         const rest = paced === null ? Math.max(0, intervalSeconds * 1000 - (performance.now() - began)) : paced * 1000
         if (roundId === null) await sleep(isNews ? Math.min(rest, AFTER_NEWS_MS) : rest, signal)
         else if (await trainInRound(parts, roundId)) done++
-        else await pause()
       } catch (error) {
         signal.throwIfAborted()
         if (isDeviceUnknown(error) && options.apiKey === undefined) {

@@ -1,4 +1,5 @@
 import { anySignal } from '../domain/any-signal.ts'
+import { conflict } from '../domain/errors.ts'
 import { NetworkError } from '../sdk/api-error.ts'
 import type { Device } from '../sdk/device.ts'
 import { hasEnough, NotNeeded } from '../sdk/not-needed.ts'
@@ -45,7 +46,7 @@ export const withHeartbeats = async <T>(
       if (response.pendingRoundId === roundId) continue
       const status = await device.roundStatus(roundId, { signal: quiet })
       const reason = `The round is already ${status}; training was stopped.`
-      if (status !== 'active') over.abort(hasEnough(status) ? new NotNeeded(reason) : new Error(reason))
+      if (status !== 'active') over.abort(hasEnough(status) ? new NotNeeded(reason) : conflict(reason))
     }
   }
   const keepBeating = async (): Promise<void> => {

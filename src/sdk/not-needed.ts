@@ -11,6 +11,9 @@ export class NotNeeded extends Error {
 /** True for a round that stopped accepting updates because it had enough. */
 export const hasEnough = (status: string | null): boolean => status === 'aggregating' || status === 'completed'
 
+const isConflict = (error: unknown): boolean =>
+  (error instanceof ApiError && error.status === 409) || (error instanceof ServiceError && error.code === 'conflict')
+
 /** Returns NotNeeded for a conflict with a round that has enough updates; null for all other errors. */
 export const notNeeded = async (
   device: Pick<Device, 'roundStatus' | 'secure'>,
@@ -18,9 +21,7 @@ export const notNeeded = async (
   error: unknown,
   options: CallOptions,
 ): Promise<NotNeeded | null> => {
-  const isConflict =
-    (error instanceof ApiError && error.status === 409) || (error instanceof ServiceError && error.code === 'conflict')
-  if (!isConflict) return null
+  if (!isConflict(error)) return null
   const status = await device.roundStatus(roundId, options).catch(() => null)
   // A secure round is active until its sum is unmasked.
   const secure = status === 'active' ? await device.secure.state(roundId, options).catch(() => null) : null
@@ -28,3 +29,7 @@ export const notNeeded = async (
     ? new NotNeeded(`This device's update is not needed: ${errorMessage(error)}`, { cause: error })
     : null
 }
+
+/** Whether the round is over, or continues without this device. */
+export const endedByService = (error: unknown): boolean =>
+  error instanceof NotNeeded || isConflict(error) || (error instanceof ApiError && error.status === 404)

@@ -24,6 +24,8 @@ log = logging.getLogger("tributary")
 MAX_WAIT_SECONDS = 25.0
 #: After news the next heartbeat follows soon, because more may come, but never at once, whatever the service answers.
 AFTER_NEWS_SECONDS = 0.5
+#: How soon a device whose round has ended asks for the next one: a short step of a secure round may be waiting for it.
+NEXT_ROUND_SECONDS = 2.0
 INTERVAL_SECONDS = 20.0
 GOODBYE_SECONDS = 3.0
 
@@ -163,7 +165,7 @@ class _Loop:
             self._latest = self._work.take_part(device, round_id, self.interval)
         except NotNeeded as unneeded:
             log.info("Round %s: %s", round_id, unneeded)
-            device.connection.pause(self.interval * (0.5 + random.random() / 2))
+            self._pause(device, NEXT_ROUND_SECONDS)
             return
         except Exception as error:
             if isinstance(error, Stopped) or (
@@ -172,13 +174,18 @@ class _Loop:
                 raise
             if self._left is not None:
                 raise RoundFailed("round_failed", f"Round {round_id} failed: {reason_of(error)}") from error
-            log.warning("Round %s: %s", round_id, reason_of(error), exc_info=not isinstance(error, TributaryError))
-            device.connection.pause(self.interval * (0.5 + random.random() / 2))
+            is_refused = isinstance(error, TributaryError)
+            log.warning("Round %s: %s", round_id, reason_of(error), exc_info=not is_refused)
+            is_over = is_refused and (error.status in (404, 409) or error.code == "conflict")
+            self._pause(device, NEXT_ROUND_SECONDS if is_over else self.interval)
             return
         if self._left is not None:
             self._left -= 1
         if self._on_round is not None:
             self._on_round(self._latest)
+
+    def _pause(self, device: Device, seconds: float) -> None:
+        device.connection.pause(min(seconds, self.interval) * (0.5 + random.random() / 2))
 
     def _evaluate(self, device: Device, round_id: str) -> None:
         try:
@@ -189,7 +196,7 @@ class _Loop:
             ):
                 raise
             log.warning("Evaluation of round %s: %s", round_id, reason_of(error))
-            device.connection.pause(self.interval * (0.5 + random.random() / 2))
+            self._pause(device, self.interval)
 
     def _metrics(self) -> dict[str, Any]:
         if self._latest is None or self._latest.global_metrics is None:

@@ -124,7 +124,7 @@ const EMPTY = `do $$ declare name text; begin
   perform setval(seqrelid, seqstart, false) from pg_sequence;
 end $$`
 
-// Any change to a table, column, index, or constraint rewrites its catalog row with the number of its transaction.
+// Any change to a table, column, index, constraint, or trigger rewrites its catalog row with the number of its transaction.
 const lastChange = (catalog: string, condition: string): string =>
   `(select count(*) || ' ' || max(xmin::text::bigint) from ${catalog} where ${condition})`
 
@@ -132,6 +132,7 @@ const SHAPE = `select concat_ws(', ',
   ${lastChange('pg_class', "relnamespace = 'public'::regnamespace and relkind <> 'S'")},
   ${lastChange('pg_attribute', `attrelid in (select oid from pg_class where relnamespace = 'public'::regnamespace)`)},
   ${lastChange('pg_constraint', "connamespace = 'public'::regnamespace")},
+  ${lastChange('pg_trigger', 'true')},
   (select string_agg(name, ',' order by name) from migrations)) as shape`
 
 /** Returns a fingerprint of the database's schema, for comparison only. */

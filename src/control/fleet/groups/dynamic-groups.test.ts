@@ -1,10 +1,14 @@
+import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { openTestDatabase } from '../../../../test/databases.ts'
 import { createModel } from '../../../../test/fleet-of-models.ts'
 import { boundOrganizations } from '../../../../test/organizations.ts'
 import { startWorld } from '../../../../test/world.ts'
 import { conditionOf } from '../../../domain/condition-text.ts'
 import { FILTER_CASES, FILTERED_DEVICES } from '../../../domain/device-filter.fixture.ts'
+import type { Context } from '../../context.ts'
+import { createDynamicGroups } from './dynamic-groups.service.ts'
 
 const openOrganization = boundOrganizations()
 
@@ -259,13 +263,12 @@ describe('a dynamic group', () => {
   })
 
   it('does not fail a registration, whose key would be lost, if its groups cannot be determined', async () => {
-    const world = await startWorld({ config: { logLevel: 'silent' } })
-    const { sql: db } = world.database!
-    onTestFinished(async () => void (await sql`set search_path to public`.execute(db)))
-    await sql`create function lose_tables() returns trigger language plpgsql as
-      $$ begin perform set_config('search_path', 'nowhere', false); return null; end $$`.execute(db)
-    await sql`create trigger lost after insert on devices execute function lose_tables()`.execute(db)
-    const body = { device_id: 'a' }
-    expect(await world.request('POST', '/api/v1/devices/register', { body })).toMatchObject({ status: 201 })
+    const database = await openTestDatabase()
+    await sql`drop table device_groups cascade`.execute(database.sql)
+    const logged: unknown[] = []
+    const log = { error: (fields: object) => logged.push(fields) }
+    const context = { database, log, now: () => new Date() } as unknown as Context
+    await createDynamicGroups(context).registered([{ id: randomUUID(), deviceId: 'a', orgId: null }])
+    expect(logged).toMatchObject([{ err: { message: expect.stringContaining('device_groups') }, devices: 1 }])
   })
 })

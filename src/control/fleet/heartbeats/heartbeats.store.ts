@@ -119,7 +119,7 @@ export const heartbeatsStore = {
   },
 }
 
-const jsonOrNull = (value: object | null): string | null => (value === null ? null : JSON.stringify(value))
+const jsonText = (value: object | null): string | null => (value === null ? null : JSON.stringify(value))
 
 /** More bytes than a device's capabilities ever have: from then on, a report replaces them, so that they do not grow forever. */
 const MAX_CAPABILITIES = 128 * 1024
@@ -152,8 +152,8 @@ const write = async (db: Executor, heartbeats: readonly HeartbeatWrite[]): Promi
     from (
       select * from unnest(
         ${heartbeats.map((b) => b.deviceId)}::text[], ${heartbeats.map((b) => b.status)}::text[],
-        ${heartbeats.map((b) => jsonOrNull(b.metrics))}::jsonb[],
-        ${heartbeats.map((b) => jsonOrNull(b.capabilities))}::jsonb[],
+        ${heartbeats.map((b) => jsonText(b.metrics))}::jsonb[],
+        ${heartbeats.map((b) => jsonText(b.capabilities))}::jsonb[],
         ${heartbeats.map((b) => b.at)}::timestamptz[],
         ${heartbeats.map((b) => b.onlyId)}::uuid[], ${heartbeats.map((b) => b.onlyOrg)}::text[],
         ${heartbeats.map((b) => b.trains)}::boolean[], ${heartbeats.map((b) => b.waitSeconds)}::real[],

@@ -12,7 +12,7 @@ interface Source {
 /** The classes and where their fields are described. A class comes before those that contain it. */
 const RECORDS: Readonly<Record<string, Source>> = {
   Version: { operation: 'getModel', status: '200', within: ['versions', '[]'], about: 'One version of a model.' },
-  Model: { operation: 'getModel', status: '200', within: [], about: 'A model of the catalog with its versions.' },
+  Model: { operation: 'getModel', status: '200', within: [], about: 'A model in the catalog with its versions.' },
   DeviceRecord: { operation: 'getDevice', status: '200', within: [], about: 'A registered device.' },
   ListedDevice: {
     operation: 'listDevices',

@@ -82,7 +82,9 @@ main().catch((error: unknown) => {
     stop(`The address is already in use: ${error.message}. Stop the other program, or set SERVICE_PORT.`)
   }
   if (error instanceof Error && 'code' in error && error.code === 'EACCES' && 'port' in error) {
-    stop(`This user may not listen on port ${error.port} (${error.message}). Set SERVICE_PORT to 1024 or more.`)
+    stop(
+      `This user is not allowed to listen on port ${error.port} (${error.message}). Set SERVICE_PORT to 1024 or more.`,
+    )
   }
   if (error instanceof Error && 'syscall' in error && ['listen', 'getaddrinfo', 'bind'].includes(`${error.syscall}`)) {
     stop(

@@ -15,7 +15,8 @@ const identityOf = async (db: Database): Promise<unknown> => {
 /** Everything that a test could leave in a database, or in the session that the next test reuses. */
 const traces = async (db: Database): Promise<unknown> => {
   const { rows } = await sql`
-    select (select count(*) from pg_locks where locktype = 'advisory') as locks,
+    select (select count(*) from pg_locks
+        where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())) as locks,
       (select count(*) from pg_prepared_statements) as statements,
       (select count(*) from pg_class where relpersistence = 't') as temporary_tables,
       (select count(*) from pg_listening_channels()) as channels,

@@ -10,7 +10,7 @@ export const diskFault = (error: unknown): string | null => {
   if (!(error instanceof Error) || !('code' in error && 'syscall' in error && 'path' in error)) return null
   if (String(error.syscall).startsWith('spawn')) return null
   if (error.code === 'EROFS') return 'The disk is read-only'
-  if (error.code === 'EACCES' || error.code === 'EPERM') return 'The agent may not write to its folder'
+  if (error.code === 'EACCES' || error.code === 'EPERM') return 'The agent has no permission to write to its folder'
   return `The disk reported '${error.message.replace(/, \w+ '.*$/s, '')}'`
 }
 

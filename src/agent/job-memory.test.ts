@@ -86,7 +86,7 @@ test('the memory of an update whose response never came is kept when the next ro
     if (isAway) throw new TypeError('fetch failed')
     return response
   }
-  await expect(work(counter, lost)).rejects.toThrow('No answer from')
+  await expect(work(counter, lost)).rejects.toThrow('No response from')
   expect(await readdir(roundsFolder)).toHaveLength(1)
   await work(counter)
   expect(await readFile(memory, 'utf8')).toBe('2')
@@ -103,7 +103,7 @@ test('an update that is refused because it has arrived is kept while the service
     if (url.endsWith('/updates') && ++updates === 1) throw new TypeError('fetch failed')
     return response
   }
-  await expect(work(counter, network)).rejects.toThrow('No answer from')
+  await expect(work(counter, network)).rejects.toThrow('No response from')
   expect(updates).toBe(2)
   expect(await readdir(roundsFolder)).toHaveLength(1)
   await work(counter)

@@ -98,7 +98,7 @@ test('a device that is erased while its heartbeat is held is treated like one wh
   const admin = await world.register('admin')
   const agent = await startAgent(world, 'edge-1')
   const { intercept } = agent.proxy
-  const message = "Device 'edge-1' does not exist, or this key may not see it."
+  const message = "Device 'edge-1' does not exist, or this key has no access to it."
   agent.proxy.intercept = (path) =>
     path.includes('/heartbeat') ? [404, JSON.stringify({ error: 'not_found', message, status_code: 404 })] : null
   await agent.line('does not let edge-1 register again: ')

@@ -107,7 +107,7 @@ test('training that could not be submitted is kept, and submitted by the next tr
     if ((input as Request).url.endsWith('/updates')) throw new TypeError('fetch failed')
     return fetch(input, init)
   }
-  await expect(work(echo, cutUploads)).rejects.toThrow('No answer from')
+  await expect(work(echo, cutUploads)).rejects.toThrow('No response from')
   expect(await readdir(roundsFolder)).toEqual([roundId])
   expect(await explain()).toMatchObject({ state: 'selected' })
   expect((await work(neverAgain)).report).toEqual({ numSamples: 3 })
@@ -131,7 +131,7 @@ test('an update whose response was lost is done even if the round is over and ha
     if (/\/(updates|selection)$/.test((input as Request).url)) throw new TypeError('fetch failed')
     return response
   }
-  await expect(work(echo, loseResponses)).rejects.toThrow('No answer from')
+  await expect(work(echo, loseResponses)).rejects.toThrow('No response from')
   const over = { error: 'conflict', message: 'The round is completed.', status_code: 409 }
   const refusePlan: typeof fetch = async (input, init) =>
     (input as Request).url.endsWith('/plan') ? Response.json(over, { status: 409 }) : fetch(input, init)
@@ -145,7 +145,7 @@ test('training that an agent finished is submitted even if its folder was moved'
     if ((input as Request).url.endsWith('/updates')) throw new TypeError('fetch failed')
     return fetch(input, init)
   }
-  await expect(work(echo, cutUploads)).rejects.toThrow('No answer from')
+  await expect(work(echo, cutUploads)).rejects.toThrow('No response from')
   const moved = join(roundsFolder, '..', 'moved')
   await rename(roundsFolder, moved)
   roundsFolder = moved

@@ -45,7 +45,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   },
   {
     name: 'demo',
-    summary: 'run a demo on a local model',
+    summary: 'run a demo with a local model',
     commands: [
       entry(
         'code-assistant',
@@ -58,7 +58,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   {
     ...entry(
       'models',
-      'list models of this machine, Ollama, and the catalog',
+      'list models on this machine, in Ollama, and in the catalog',
       () => import('./models/models.command.ts'),
     ),
     commands: [
@@ -71,7 +71,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     ],
   },
   entry('rollback', 'roll back to the previous version', () => import('./delivery/rollback.command.ts')),
-  entry('pair', 'pair this machine as a device with a code', () => import('./delivery/pair.command.ts')),
+  entry('pair', 'pair this machine as a device, with a pairing code', () => import('./delivery/pair.command.ts')),
   TEAM_COMMANDS,
   KEY_COMMANDS,
   {
@@ -110,7 +110,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   },
   ...RESOURCE_COMMANDS,
   entry('up', 'start the service and its dashboard', () => import('./service/up.command.ts')),
-  entry('completion', 'print the completion script of a shell', () => import('./completion/completion.command.ts')),
+  entry('completion', 'print the completion script for a shell', () => import('./completion/completion.command.ts')),
   entry(
     'doctor',
     'check installation, service, key, clock, disk, and engines',

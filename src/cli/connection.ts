@@ -22,7 +22,7 @@ export const unreachable = (baseUrl: string, reason: string, cause?: unknown): U
 
 /** The response is not from the service, but from a website or a captive portal, for example. */
 export const otherProgram = (baseUrl: string, responses = 'data of another kind'): UnreachableError =>
-  new UnreachableError(`${baseUrl} answers with ${responses}: it is not the service.`, {
+  new UnreachableError(`${baseUrl} responded with ${responses}: it is not the service.`, {
     advice: 'Set the address of the service with --api-base or SERVICE_API_BASE.',
   })
 
@@ -111,7 +111,7 @@ export const connect = (settings: ConnectionSettings): Connection => {
     const stop = new AbortController()
     const giveUp = (): void => stop.abort(signal?.reason)
     signal?.addEventListener('abort', giveUp)
-    const timer = setTimeout(() => stop.abort(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs)
+    const timer = setTimeout(() => stop.abort(new Error(`no response within ${timeoutMs / 1000} s`)), timeoutMs)
     try {
       signal?.throwIfAborted()
       // Following a redirect could send the key to another host.

@@ -4,7 +4,7 @@ import { infiniteIn } from '../domain/infinite-number.ts'
 
 /** Options shared by several commands. */
 export const apiBaseOption = (): Option =>
-  new Option('--api-base <url>', 'address of the service (default: SERVICE_API_BASE, or the one of svc login)')
+  new Option('--api-base <url>', 'address of the service (default: SERVICE_API_BASE, else the one from svc login)')
 
 export const jsonOption = (): Option => new Option('--json', 'print JSON')
 

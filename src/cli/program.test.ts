@@ -193,7 +193,7 @@ it('says how to sign in if a key is needed and missing', async () => {
       exitCode: 1,
       stdout: '',
       stderr:
-        'svc: This needs an API key of http://127.0.0.1:8000, and you are not signed in.\n' +
+        'svc: This needs an API key for http://127.0.0.1:8000, and you are not signed in.\n' +
         'Sign in with: svc login. Or set SERVICE_API_KEY.\n',
     })
   }
@@ -245,11 +245,11 @@ it('reports a program that is not the service, a response cut off, and a redirec
   const stderrOf = async (path: string) =>
     (await svc('keys list', { SERVICE_API_KEY: 'k', SERVICE_API_BASE: base + path })).stderr
   expect(await stderrOf('')).toBe(
-    `svc: ${base}: The server answered 404 with a response that is not from this API. Is the address correct?\n`,
+    `svc: ${base}: The server returned 404 with a response that is not from this API. Is the address correct?\n`,
   )
   expect(await stderrOf('/moved')).toBe(`svc: Cannot reach ${base}/moved (unexpected redirect).\n${ADVICE}`)
   expect(await stderrOf('/page')).toBe(
-    `svc: ${base}/page answers with web pages: it is not the service.\nSet the address of the service with --api-base or SERVICE_API_BASE.\n`,
+    `svc: ${base}/page responded with web pages: it is not the service.\nSet the address of the service with --api-base or SERVICE_API_BASE.\n`,
   )
   for (const argv of ['keys list', 'groups create g', 'devices show x', 'login --no-browser']) {
     expect(await svc(argv, { SERVICE_API_KEY: 'k', SERVICE_API_BASE: `${base}/empty` })).toEqual({
@@ -267,7 +267,7 @@ it('reports a program that is not the service, a response cut off, and a redirec
   })
   for (const other of ['/text', '/broken', '/list', '/scalar', '/other']) {
     expect(await stderrOf(other)).toBe(
-      `svc: ${base}${other} answers with data of another kind: it is not the service.\nSet the address of the service with --api-base or SERVICE_API_BASE.\n`,
+      `svc: ${base}${other} responded with data of another kind: it is not the service.\nSet the address of the service with --api-base or SERVICE_API_BASE.\n`,
     )
   }
   const key = composeKey((count) => new Uint8Array(count).fill(7))

@@ -94,7 +94,7 @@ it('never sends a stored key to another service', async () => {
   expect(await session.apiKey('https://b.example.org')).toBeNull()
   await expect(session.signedIn({ apiBase: 'https://b.example.org' })).rejects.toMatchObject({
     message:
-      'This needs an API key of https://b.example.org, and you are not signed in there, but to https://a.example.org.',
+      'This needs an API key for https://b.example.org, and you are not signed in there, but to https://a.example.org.',
     advice: 'Sign in with: svc login --api-base https://b.example.org. Or set SERVICE_API_KEY.',
   })
 })

@@ -85,7 +85,7 @@ export const createSession = (given: Io): Session => {
       if (found === null) {
         const elsewhere = (await home.signedInTo()).filter((address) => address !== baseUrl).join(', ')
         const [where, to] = elsewhere === '' ? ['', ''] : [` there, but to ${elsewhere}`, ` --api-base ${baseUrl}`]
-        throw new Failure(`This needs an API key of ${baseUrl}, and you are not signed in${where}.`, {
+        throw new Failure(`This needs an API key for ${baseUrl}, and you are not signed in${where}.`, {
           advice: `Sign in with: svc login${to}. Or set SERVICE_API_KEY.`,
         })
       }

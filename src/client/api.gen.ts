@@ -132,7 +132,7 @@ export interface paths {
         };
         /**
          * Approve a request and carry it out
-         * @description Requires an admin other than the requester, signed in or with a personal key. The action runs exactly as requested. If its target has changed in the meantime, or the requester may no longer do this, nothing happens: the response is 409 and the request fails.
+         * @description Requires an admin other than the requester, signed in or with a personal key. The action runs exactly as requested. If its target has changed in the meantime, or the requester is no longer allowed to do this, nothing happens: the response is 409 and the request fails.
          */
         post: operations["approveRequest"];
     };
@@ -462,7 +462,7 @@ export interface paths {
         };
         /**
          * List damaged files
-         * @description Stored files that are missing or whose hash no longer matches, at most 1,000. The service rehashes each file every SERVICE_SCRUB_DAYS days. A bound key sees the files of its organization's versions.
+         * @description Stored files that are missing or whose hash no longer matches, at most 1,000. The service rehashes each file every SERVICE_SCRUB_DAYS days. A key that is bound to an organization sees only the files of that organization's versions.
          */
         get: operations["listDamagedFiles"];
     };
@@ -854,8 +854,8 @@ export interface paths {
         parameters: {
         };
         /**
-         * Get a device's heartbeats of the last day
-         * @description Number of heartbeats in each quarter of an hour.
+         * Get a device's heartbeats from the last day
+         * @description Number of heartbeats in each 15-minute interval.
          */
         get: operations["getHeartbeatHistory"];
     };
@@ -997,7 +997,7 @@ export interface paths {
         };
         /**
          * Set the percentage of a rollout
-         * @description The percentage of the fleet, or of the group that the rollout has. A lower one removes devices from the rollout. While its start waits for approval, a change makes that approval fail.
+         * @description The percentage of the fleet, or of the rollout's group. A lower one removes devices from the rollout. While its start waits for approval, a change makes that approval fail.
          */
         put: operations["setRolloutPercentage"];
     };
@@ -1916,7 +1916,7 @@ export interface components {
                 end?: string;
             };
             platform?: components["schemas"]["Platform"] | components["schemas"]["Platform"][];
-            /** @description Groups with fewer devices are withheld; below 5 counts as 5 */
+            /** @description Groups with fewer devices are withheld; values below 5 count as 5 */
             min_sample_count?: number;
         };
         /**
@@ -2175,7 +2175,7 @@ export interface components {
             next: string | null;
         };
         /**
-         * @description failed: approved, but its target had changed in the meantime, or the requester may no longer do this
+         * @description failed: approved, but its target had changed in the meantime, or the requester is no longer allowed to do this
          * @enum {string}
          */
         ApprovalStatus: "pending" | "approved" | "rejected" | "cancelled" | "expired" | "failed";
@@ -2517,9 +2517,9 @@ export interface components {
             id: string;
             /** @description Version of svc that ran the benchmark */
             svc_version: string;
-            /** @description such as linux */
+            /** @description Such as linux */
             os: string;
-            /** @description such as arm64 */
+            /** @description Such as arm64 */
             arch: string;
             /** @description The name that the processor reports */
             cpu_model: string;
@@ -2620,7 +2620,7 @@ export interface components {
             key_lifetime_days?: number | null;
             update_retention_days?: number | null;
             min_group_size?: number | null;
-            /** @description Rollouts that are created while this is on roll back automatically when their health check fails */
+            /** @description Rollouts created while this is on are rolled back automatically if their health check fails */
             automatic_rollback?: boolean;
             /** @description A second admin must approve moving an alias, and deliveries that name neither devices nor a group or reach more than half of the devices */
             require_approval?: boolean;
@@ -3065,7 +3065,7 @@ export interface components {
          *             },
          *             "time": "2026-03-02T09:00:00.000Z"
          *           },
-         *           "reason": "The receiver answered 400: unknown type",
+         *           "reason": "The receiver returned 400: unknown type",
          *           "at": "2026-03-02T09:12:30.000Z"
          *         }
          *       ]
@@ -3362,7 +3362,7 @@ export interface components {
          *     }
          */
         DeploymentToPrepare: {
-            /** @description Name or id of a model of the catalog, or name@version; a name that is not in it is accepted with a warning, and devices resolve it */
+            /** @description Name or id of a model in the catalog, or name@version; a name that is not in it is accepted with a warning, and devices resolve it */
             model_name: string;
             /** @description A version of it, an alias, or latest */
             model_version: string;
@@ -3979,7 +3979,7 @@ export interface components {
          * @description What went wrong, and what to do about it
          * @example {
          *       "error": "not_found",
-         *       "message": "Device 'pixel-8-0043' does not exist, or this key may not see it.",
+         *       "message": "Device 'pixel-8-0043' does not exist, or this key has no access to it.",
          *       "status_code": 404
          *     }
          */
@@ -4345,14 +4345,14 @@ export interface components {
             started_at: string | null;
             ended_at: string | null;
         };
-        /** @description Heartbeats of the last day */
+        /** @description Heartbeats from the last day */
         ExportedHeartbeats: {
             /**
              * Format: date-time
              * @description ISO 8601, UTC
              */
             from: string;
-            /** @description Heartbeats in each of the 96 quarters of an hour since then */
+            /** @description Number of heartbeats in each 15-minute interval since then (96 in all) */
             counts: number[];
         };
         /** @description Rows of one kind, without secrets or weights */
@@ -4744,7 +4744,7 @@ export interface components {
             timestamp: string;
         };
         /**
-         * @description A device's report about itself; capabilities that it does not name stay
+         * @description A device's report about itself; capabilities that it omits are kept
          * @example {
          *       "status": "active",
          *       "metrics": {
@@ -4763,7 +4763,7 @@ export interface components {
             capabilities?: { [key: string]: unknown; };
         };
         /**
-         * @description A device's heartbeats of the last day
+         * @description A device's heartbeats from the last day
          * @example {
          *       "device_id": "pixel-8-0042",
          *       "from": "2026-03-02T09:00:00.000Z",
@@ -4784,7 +4784,7 @@ export interface components {
             from: string;
             /** @description How long each slot is */
             slot_seconds: number;
-            /** @description Heartbeats in each of the 96 slots since then, the current slot last */
+            /** @description Number of heartbeats in each of the 96 slots since then, the current slot last */
             counts: number[];
         };
         /**
@@ -5120,7 +5120,7 @@ export interface components {
             /** @description The metric that stop_when and `publish: best` use: loss (the default), accuracy, one that devices report (f1), or one from the held-out evaluation (evaluation.f1) */
             metric: string;
             /**
-             * @description Which values of metric are better: as requested, otherwise by its name
+             * @description Which values of metric are better: as requested, otherwise inferred from its name
              * @enum {string}
              */
             goal: "minimize" | "maximize";
@@ -5267,7 +5267,7 @@ export interface components {
             /** @description The metric that stop_when and `publish: best` use: loss (the default), accuracy, one that devices report (f1), or one from the held-out evaluation (evaluation.f1) */
             metric: string;
             /**
-             * @description Which values of metric are better: as requested, otherwise by its name
+             * @description Which values of metric are better: as requested, otherwise inferred from its name
              * @enum {string}
              */
             goal: "minimize" | "maximize";
@@ -5543,7 +5543,7 @@ export interface components {
             keep?: number;
         };
         /**
-         * @description The tighter bound: Renyi differential privacy, or the privacy loss distribution
+         * @description The tighter bound: Rényi differential privacy, or the privacy loss distribution
          * @enum {string}
          */
         LedgerAccountant: "rdp" | "pld";
@@ -5805,7 +5805,7 @@ export interface components {
             devices: number;
         };
         /**
-         * @description A model of the catalog
+         * @description A model in the catalog
          * @example {
          *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
          *       "org_id": "acme",
@@ -6194,9 +6194,9 @@ export interface components {
         NewBenchmark: {
             /** @description Version of svc that ran the benchmark */
             svc_version: string;
-            /** @description such as linux */
+            /** @description Such as linux */
             os: string;
-            /** @description such as arm64 */
+            /** @description Such as arm64 */
             arch: string;
             /** @description The name that the processor reports */
             cpu_model: string;
@@ -6266,7 +6266,7 @@ export interface components {
          *     }
          */
         NewDeployment: {
-            /** @description Name or id of a model of the catalog, or name@version; a name that is not in it is accepted with a warning, and devices resolve it */
+            /** @description Name or id of a model in the catalog, or name@version; a name that is not in it is accepted with a warning, and devices resolve it */
             model_name: string;
             /** @description A version of it, an alias, or latest */
             model_version: string;
@@ -6488,7 +6488,7 @@ export interface components {
             model: string;
             /** @description A label; the API identifies jobs by id only */
             name?: string;
-            /** @description Only for keys without an org_id; default: the organization of the group or federation, or else of the device that owns the key, or else of the model */
+            /** @description Only for keys that are not bound to an organization; default: the organization of the group or federation, or else of the device that owns the key, or else of the model */
             org_id?: string;
             strategy?: components["schemas"]["AcceptedStrategy"];
             strategy_options?: components["schemas"]["StrategyOptions"];
@@ -6522,7 +6522,7 @@ export interface components {
             /** @description The metric that stop_when and `publish: best` use: loss (the default), accuracy, one that devices report (f1), or one from the held-out evaluation (evaluation.f1) */
             metric?: string;
             /**
-             * @description Which values of metric are better. Default: by its name; losses, errors, costs, and times are minimized, all others maximized
+             * @description Which values of metric are better. Default: inferred from its name; losses, errors, costs, and times are minimized, all others maximized
              * @enum {string}
              */
             goal?: "minimize" | "maximize";
@@ -6564,7 +6564,7 @@ export interface components {
             name: string;
             /** @description Default: all scopes except admin */
             scopes?: components["schemas"]["Scope"][];
-            /** @description Only for keys without an org_id */
+            /** @description Only for keys that are not bound to an organization */
             org_id?: string;
             /** @description Default: never; at most the organization's key_lifetime_days, and no later than the key of the request */
             expires_in_days?: number;
@@ -6644,12 +6644,12 @@ export interface components {
          */
         NewObservations: {
             device_id?: string;
-            /** @description What the device measured, e.g. accuracy and loss; null values are ignored. A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
+            /** @description What the device measured, such as accuracy and loss; null values are ignored. A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
             metrics?: { [key: string]: number | null; };
             /** @description Several observations, instead of device_id and metrics */
             observations?: {
                 device_id: string;
-                /** @description What the device measured, e.g. accuracy and loss; null values are ignored. A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
+                /** @description What the device measured, such as accuracy and loss; null values are ignored. A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
                 metrics: { [key: string]: number | null; };
             }[];
         };
@@ -6777,7 +6777,7 @@ export interface components {
             state: components["schemas"]["ReportState"];
             version: string;
             reason?: string;
-            /** @description What the device measured with this version, e.g. accuracy and loss. A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0. A metric whose name does not have 1 to 100 characters, or contains a line break, is left out, with a warning */
+            /** @description What the device measured with this version, such as accuracy and loss. A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0. A metric whose name does not have 1 to 100 characters, or contains a line break, is left out, with a warning */
             metrics?: { [key: string]: number | null; };
         };
         /**
@@ -6841,7 +6841,7 @@ export interface components {
             timeout_seconds?: number;
             /** @description Id or name, or name@version. Default: the organization's latest aggregated model, or in a federation, the latest from its rounds there */
             global_model_id?: string;
-            /** @description Only for keys without an org_id; default: the organization of the group or federation, or else of the device that owns the key, or else of the model */
+            /** @description Only for keys that are not bound to an organization; default: the organization of the group or federation, or else of the device that owns the key, or else of the model */
             org_id?: string;
             /** @description Passed to the devices in the plan, such as local_epochs, batch_size, learning_rate. At most 65536 characters of JSON */
             hyperparameters?: { [key: string]: unknown; };
@@ -6884,7 +6884,7 @@ export interface components {
             /** @description Maximum length of a session */
             session_hours?: number;
             reauthenticate_minutes?: number | null;
-            /** @description Only for keys without an org_id */
+            /** @description Only for keys that are not bound to an organization */
             org_id?: string;
         };
         /** @description When to stop before all rounds are completed */
@@ -6930,7 +6930,7 @@ export interface components {
             email: components["schemas"]["Email"];
             /** @description Default: member */
             role?: components["schemas"]["Role"];
-            /** @description Only for keys without an org_id */
+            /** @description Only for keys that are not bound to an organization */
             org_id?: string;
         };
         /** @description A version that some devices of an experiment get */
@@ -6941,7 +6941,7 @@ export interface components {
             model_id: string;
             /** @description The share of devices; all of them sum to 1 */
             allocation: number;
-            /** @description A version of the model, or an alias. Default: the highest version now; without versions, the first to be uploaded */
+            /** @description A version of the model, or an alias. Default: the current highest version; for a model without versions, the first one that is uploaded */
             version?: string;
         };
         /**
@@ -7077,7 +7077,7 @@ export interface components {
             key_lifetime_days: number | null;
             update_retention_days: number | null;
             min_group_size: number | null;
-            /** @description Rollouts that are created while this is on roll back automatically when their health check fails */
+            /** @description Rollouts created while this is on are rolled back automatically if their health check fails */
             automatic_rollback: boolean;
             /** @description A second admin must approve moving an alias, and deliveries that name neither devices nor a group or reach more than half of the devices */
             require_approval: boolean;
@@ -7550,7 +7550,7 @@ export interface components {
             projected_epsilon: number;
             /** @description The increase of epsilon; less than the cost of the round alone, because costs are composed */
             round_epsilon_cost: number;
-            /** @description true until a budget is set */
+            /** @description True until a budget is set */
             would_exceed_budget: boolean;
             /** @description 0 until a budget is set */
             budget_epsilon: number;
@@ -8846,7 +8846,7 @@ export interface components {
         StopCondition: {
             /** @description Stop when the best value of the last `patience` rounds is better than the best before them by less than this amount */
             improvement_below: number;
-            /** @description The same value */
+            /** @description The same value as improvement_below */
             loss_improvement_below: number;
             patience: number;
         };
@@ -9312,7 +9312,7 @@ export interface components {
             /** @description At most 100, newest first. If there are more, the oldest that devices no longer get are left out */
             uses: components["schemas"]["VersionUse"][];
         };
-        /** @description How the version was trained; null for an upload, or where the key may not see the round */
+        /** @description How the version was trained; null for an upload, or if the key has no access to the round */
         VersionTraining: {
             job_id: string | null;
             job_name: string | null;
@@ -9366,14 +9366,14 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The resource already exists, its state does not allow this, or something that the request refers to was deleted meanwhile */
+        /** @description The resource already exists, its state does not allow this, or something that the request refers to was deleted in the meantime */
         Conflict: {
             headers: { [name: string]: unknown; };
             content: {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The API key may not do this */
+        /** @description The API key is not allowed to do this */
         Forbidden: {
             headers: { [name: string]: unknown; };
             content: {
@@ -9463,7 +9463,7 @@ export interface components {
         DeploymentId: string;
         /** @description The device's user-chosen id */
         DeviceId: string;
-        /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
+        /** @description The device's organization; required for keys that are not bound to an organization if several organizations have this device_id */
         DeviceOrgId: string;
         /** @description Id of an experiment */
         ExperimentId: string;
@@ -9861,7 +9861,7 @@ export interface operations {
             query?: {
                 /** @description One organization */
                 org_id?: string;
-                /** @description failed: approved, but its target had changed in the meantime, or the requester may no longer do this */
+                /** @description failed: approved, but its target had changed in the meantime, or the requester is no longer allowed to do this */
                 status?: components["schemas"]["ApprovalStatus"];
                 /** @description `next` of the previous page */
                 after?: string;
@@ -9995,7 +9995,7 @@ export interface operations {
     listTeam: {
         parameters: {
             query?: {
-                /** @description Only for keys without an org_id */
+                /** @description Only for keys that are not bound to an organization */
                 org_id?: string;
             };
         };
@@ -10086,7 +10086,7 @@ export interface operations {
     eraseAuditName: {
         parameters: {
             query?: {
-                /** @description Only for keys without an org_id */
+                /** @description Only for keys that are not bound to an organization */
                 org_id?: string;
             };
             path: {
@@ -10113,7 +10113,7 @@ export interface operations {
     getSignInPolicy: {
         parameters: {
             query?: {
-                /** @description Only for keys without an org_id */
+                /** @description Only for keys that are not bound to an organization */
                 org_id?: string;
             };
         };
@@ -11247,6 +11247,8 @@ export interface operations {
                 limit?: components["parameters"]["LimitTo100"];
                 /** @description Items to skip */
                 offset?: components["parameters"]["Offset"];
+                /** @description Part of the name, case-insensitive */
+                q?: string;
                 /** @description The framework of a model */
                 framework?: components["schemas"]["Framework"];
                 is_baseline?: boolean;
@@ -11279,7 +11281,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A model of the catalog */
+            /** @description A model in the catalog */
             201: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -11950,7 +11952,7 @@ export interface operations {
     getDevice: {
         parameters: {
             query?: {
-                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
+                /** @description The device's organization; required for keys that are not bound to an organization if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
@@ -11979,7 +11981,7 @@ export interface operations {
     exportDevice: {
         parameters: {
             query?: {
-                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
+                /** @description The device's organization; required for keys that are not bound to an organization if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
@@ -12008,7 +12010,7 @@ export interface operations {
     eraseDevice: {
         parameters: {
             query?: {
-                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
+                /** @description The device's organization; required for keys that are not bound to an organization if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
@@ -12096,7 +12098,7 @@ export interface operations {
                 platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
                 /** @description inactive: no recent heartbeat, or the device reported itself inactive */
                 status?: components["schemas"]["DeviceStatus"];
-                /** @description Only devices that match: the JSON of conditions like those in `filter` of a device group */
+                /** @description JSON list of conditions, as in `filter` of a device group; only devices that meet all of them */
                 filter?: string;
                 sort?: "device_id" | "last_seen" | "created";
                 order?: "asc" | "desc";
@@ -12200,7 +12202,7 @@ export interface operations {
     listGroupsOfDevice: {
         parameters: {
             query?: {
-                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
+                /** @description The device's organization; required for keys that are not bound to an organization if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
@@ -12458,7 +12460,7 @@ export interface operations {
     sendHeartbeat: {
         parameters: {
             query?: {
-                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
+                /** @description The device's organization; required for keys that are not bound to an organization if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
                 /** @description Hold the response until a round awaits the device or its assignments change, for at most this long */
                 wait_seconds?: number;
@@ -12497,7 +12499,7 @@ export interface operations {
     getHeartbeatHistory: {
         parameters: {
             query?: {
-                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
+                /** @description The device's organization; required for keys that are not bound to an organization if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
@@ -12506,7 +12508,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A device's heartbeats of the last day */
+            /** @description A device's heartbeats from the last day */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -12526,7 +12528,7 @@ export interface operations {
     listAssignments: {
         parameters: {
             query?: {
-                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
+                /** @description The device's organization; required for keys that are not bound to an organization if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
@@ -12557,7 +12559,7 @@ export interface operations {
     listDeviceReports: {
         parameters: {
             query?: {
-                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
+                /** @description The device's organization; required for keys that are not bound to an organization if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
                 /** @description Default: 100 */
                 limit?: number;
@@ -12588,7 +12590,7 @@ export interface operations {
     reportAssignment: {
         parameters: {
             query?: {
-                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
+                /** @description The device's organization; required for keys that are not bound to an organization if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
@@ -14126,7 +14128,7 @@ export interface operations {
             query?: {
                 /** @description The device's own id; default: the device that owns the key */
                 device_id?: components["parameters"]["AskedDevice"];
-                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
+                /** @description The device's organization; required for keys that are not bound to an organization if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {

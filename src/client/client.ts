@@ -61,7 +61,7 @@ export class ApiError extends Error {
 const foreignResponse = (status: number): string =>
   status >= 502 && status <= 504
     ? `The service cannot be reached: a proxy returned ${status}. Try again in a moment.`
-    : `The server answered ${status} with a response that is not from this API. Is the address correct?`
+    : `The server returned ${status} with a response that is not from this API. Is the address correct?`
 
 const isErrorBody = (body: unknown): body is ErrorBody =>
   typeof body === 'object' && body !== null && 'error' in body && 'message' in body && typeof body.message === 'string'

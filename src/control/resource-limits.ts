@@ -17,14 +17,14 @@ export const limitAdvice = (error: unknown): string | null => {
     return 'This machine has too many open files. Stop other programs, or raise fs.file-max.'
   // Otherwise, a file system, such as FAT32, allows no larger files.
   if (/\bEFBIG\b/.test(words) && limitOf('file_size_blocks') !== undefined)
-    return 'This process may not write files as large as it needs. Raise the limit: ulimit -f in the shell, LimitFSIZE in the systemd unit.'
+    return 'This process is not allowed to write files as large as it needs. Raise the limit: ulimit -f in the shell, LimitFSIZE in the systemd unit.'
   // V8 reserves 10 GB of addresses, not of memory, for each WebAssembly module.
   if (/WebAssembly.*(?:out of|allocate) memory/i.test(words) && limitOf('virtual_memory_kbytes') !== undefined)
-    return 'This process may use too few addresses. Remove the limit: ulimit -v in the shell, LimitAS in the systemd unit.'
+    return "The limit on this process's address space is too low. Remove it: ulimit -v in the shell, LimitAS in the systemd unit."
   // The last words are Emscripten's for EMFILE.
   if (!/\bEMFILE\b|No file descriptors available/.test(words)) return null
   return (
-    `This process may open only ${limitOf('open_files') ?? 'a few'} files, which is too few. Raise the limit to 4096 or more: ulimit -n in the ` +
+    `This process can open only ${limitOf('open_files') ?? 'a few'} files, which is too few. Raise the limit to 4096 or more: ulimit -n in the ` +
     'shell, LimitNOFILE in the systemd unit, --ulimit nofile= of a container.'
   )
 }

@@ -17,7 +17,7 @@ Trains a model on devices that keep their data: a real service, real HTTP, FedPr
 
   --devices N   registered devices (30)
   --rounds N    training rounds (12)
-  --keep        leave the service and its devices running afterwards, until Ctrl-C`
+  --keep        leave the service and its devices running afterward, until Ctrl-C`
 
 const SHAPE = { features: 60, classes: 10 }
 const PLAN = { local_epochs: 10, batch_size: 10, learning_rate: 0.02, proximal_mu: 1 }

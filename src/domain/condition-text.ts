@@ -1,4 +1,6 @@
-import { type DeviceCondition, type FilterOp, isDeviceField, type Scalar } from './device-filter.ts'
+import { DEVICE_FIELD_NAMES, type DeviceCondition, type FilterOp, isDeviceField, type Scalar } from './device-filter.ts'
+import { infiniteIn } from './infinite-number.ts'
+import { meantBy } from './misspelling.ts'
 import { jsonOrNull } from './parse-json.ts'
 
 /** The operators of conditions as text; `==` is `=`, too. */
@@ -54,16 +56,36 @@ export const conditionOf = (text: string): DeviceCondition | null => {
   return found === undefined ? null : { field: fieldOf(found), op: 'exists', value: not === '' }
 }
 
+/** Like `conditionOf`; returns a sentence if the text is not a condition, or seems to be a mistake. */
+export const conditionOrFault = (text: string): DeviceCondition | string => {
+  const condition = conditionOf(text)
+  if (condition === null) return `It must be ${CONDITION_GRAMMAR}.`
+  if (infiniteIn(condition.value) !== null) return 'A number is out of range.'
+  const { field } = condition
+  if (isDeviceField(field) || text.includes(field)) return condition
+  const meant = meantBy(field.replace('capabilities.', ''), DEVICE_FIELD_NAMES)
+  return meant === null ? condition : `Did you mean ${meant}? The capability is ${field}.`
+}
+
+/** The parts between `and`, which may be in quotes. */
+const PARTS = /(?:^|\s+and\s+)((?:\\.|"(?:\\.|[^"\\])*"|(?!\s+and\s).)+)/gsu
+
+/** `'platform=android and memory_gb>=6'` -> a list of condition texts. */
+export const conditionTexts = (text: string): readonly string[] =>
+  [...text.trim().matchAll(PARTS)].map(([, part]) => part!)
+
 /** Text that would be read as something else is quoted. */
 const valueText = (condition: Compared, value: Scalar): string => {
   if (typeof value !== 'string') return String(value)
   const isPlain = value === value.trim() && scalarOf(condition, value) === value
-  return isPlain && !(condition.op === 'in' ? /[",]|^$/ : /,|^[=<>]/).test(value) ? value : JSON.stringify(value)
+  return isPlain && !(condition.op === 'in' ? /[",]|^$|\sand\s/ : /,|^[=<>]|\sand\s/).test(value)
+    ? value
+    : JSON.stringify(value)
 }
 
 /** Characters that would end the name are escaped. */
 const nameText = (name: string): string =>
-  name.replaceAll(/\\.|[=!<>^()]/gsu, (found) => (found.length > 1 ? found : `\\${found}`))
+  name.replaceAll(/\\.|[=!<>^()]|\s(?=and\s)/gsu, (found) => (found.length > 1 ? found : `\\${found}`))
 
 /** The text of a condition, as `conditionOf` reads it. */
 export const conditionText = (condition: DeviceCondition): string => {

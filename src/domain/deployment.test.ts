@@ -69,7 +69,7 @@ describe('what a started deployment must do', () => {
   it('gives the reason, and how many devices are missing', () => {
     const failures = reported({ active: 2, failed: 1, commonReason: 'no space' })
     expect(dueEvent(canary, failures, at(0))?.reason).toBe(
-      '1 of 3 reporting devices failed (at most 5% may). Most often: no space',
+      '1 of 3 reporting devices failed (the limit is 5%). Most often: no space',
     )
     expect(dueEvent(canary, reported({ active: 8 }), at(10))?.reason).toBe(
       '8 of 10 devices run it; 2 had not reported and may catch up.',

@@ -115,7 +115,7 @@ export const dueEvent = ({ strategy, switched, deadlineAt }: Progress, reported:
   const enough = all || (finished >= MIN_REPORTS && strategy !== 'immediate')
   if (enough && failed > MAX_FAILURE_SHARE * finished) {
     const most = reported.commonReason === null ? '' : ` Most often: ${reported.commonReason}`
-    return { event: 'fail', reason: `${failed} of ${finished} reporting devices failed (at most 5% may).${most}` }
+    return { event: 'fail', reason: `${failed} of ${finished} reporting devices failed (the limit is 5%).${most}` }
   }
   if (all) return preparing ? { event: 'switch', reason: null } : { event: 'complete', reason: leftOver(reported) }
   if (deadlineAt === null || deadlineAt.getTime() > now.getTime()) return null

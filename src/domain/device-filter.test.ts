@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { conditionOf, conditionText } from './condition-text.ts'
+import { conditionOf, conditionText, conditionTexts } from './condition-text.ts'
 import { FILTER_CASES, FILTERED_DEVICES } from './device-filter.fixture.ts'
 import { type DeviceCondition, filterTest, readFilter } from './device-filter.ts'
 
@@ -94,6 +94,32 @@ describe('a condition as text', () => {
   it('escapes what would end the name of a capability', () => {
     const text = conditionText({ field: 'capabilities.a=b\\.c', op: 'eq', value: 1 })
     expect([text, conditionOf(text)]).toEqual(['a\\=b\\.c=1', { field: 'capabilities.a\\=b\\.c', op: 'eq', value: 1 }])
+  })
+
+  it.each<[text: string, parts: readonly string[]]>([
+    ['', []],
+    ['  platform=android ', ['platform=android']],
+    ['platform=android and m>=6 and !gpu', ['platform=android', 'm>=6', '!gpu']],
+    ['brand=sand', ['brand=sand']],
+    ['a="x and y" and b in ("1 and 2", 3)', ['a="x and y"', 'b in ("1 and 2", 3)']],
+    ['a and', ['a and']],
+    ['a and  and b', ['a', 'and b']],
+    ['a\\ and b=1 and c', ['a\\ and b=1', 'c']],
+  ])('%j has the conditions %j', (text, parts) => {
+    expect(conditionTexts(text)).toEqual(parts)
+  })
+
+  it('writes conditions so that they can be joined with `and`', () => {
+    const conditions = [
+      { field: 'capabilities.a and b', op: 'eq', value: 'x and y' },
+      { field: 'device_id', op: 'in', value: ['p and q', 'r'] },
+    ] as const
+    const text = conditions.map(conditionText).join(' and ')
+    expect(text).toBe('a\\ and b="x and y" and device_id in ("p and q", r)')
+    expect(conditionTexts(text).map(conditionOf)).toEqual([
+      { ...conditions[0], field: 'capabilities.a\\ and b' },
+      conditions[1],
+    ])
   })
 
   it.each(['', '=1', '!', '>=6', 'a!b', 'a=>6', 'a = <6', 'a in 1,2', 'platform android', '(a)'])(

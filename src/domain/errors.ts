@@ -63,13 +63,13 @@ const MAX_SHOWN = 300
 const shortened = (id: string): string => (id.length > MAX_SHOWN ? `${id.slice(0, MAX_SHOWN)}…` : id)
 
 /**
- * `notFound('Device', 'pixel-7')` -> "Device 'pixel-7' does not exist, or this key may not see it."
- * `notFound('Version', '3', "of model 'm'")` -> "Version '3' of model 'm' does not exist, or this key may not see it."
+ * `notFound('Device', 'pixel-7')` -> "Device 'pixel-7' does not exist, or this key has no access to it."
+ * `notFound('Version', '3', "of model 'm'")` -> "Version '3' of model 'm' does not exist, or this key has no access to it."
  */
 export const notFound = (what: string, id: string, place = ''): ServiceError =>
   new ServiceError(
     'not_found',
-    `${what} '${shortened(id)}'${place && ` ${place}`} does not exist, or this key may not see it.`,
+    `${what} '${shortened(id)}'${place && ` ${place}`} does not exist, or this key has no access to it.`,
   )
 
 export const isNotFound = (error: unknown): error is ServiceError =>

@@ -42,7 +42,7 @@ const mayFollow = (caller: Caller, topic: EventTopic): boolean =>
 export const topicsFor = (caller: Caller, requested: readonly EventTopic[] | null): readonly EventTopic[] => {
   const refused = requested?.find((topic) => !mayFollow(caller, topic))
   if (refused === 'approval' && holds(caller, SCOPE_OF.approval)) {
-    throw forbidden("topics: a device's own key may not follow 'approval'. Leave it out, or use another key.")
+    throw forbidden("topics: a device's own key cannot follow 'approval'. Leave it out, or use another key.")
   }
   if (refused !== undefined) {
     throw forbidden(`topics: '${refused}' needs the scope '${SCOPE_OF[refused]}'. Leave it out, or use another key.`)

@@ -34,11 +34,13 @@ it.each([
   ['device_ids', 'devices'],
   ['epsilon', 'target_epsilon'],
   ['clip_norm', 'privacy'],
+  ['canary_group_id', 'canary_group'],
   ['expires_in_hours', 'expires_in_days'],
   ['constructor', null],
   ['owner', null],
   ['training', null],
 ])('%s is another name for %s', (name, known) => {
-  const fields = ['name', 'scopes', 'org_id', 'expires_in_days', 'devices', 'target_epsilon', 'privacy', 'trains']
+  const limits = ['scopes', 'org_id', 'expires_in_days', 'devices', 'target_epsilon', 'privacy', 'canary_group']
+  const fields = ['name', ...limits, 'trains']
   expect(otherNameOf(name, fields)).toBe(known)
 })

@@ -67,7 +67,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
     ...['device', 'device_id', 'devices', 'device_ids', 'targets'],
   ],
   target_groups: ['group', 'group_id', 'group_ids', 'groups', 'device_groups'],
-  canary_group: ['group', 'group_id', 'device_group'],
+  canary_group: ['canary_group_id', 'group', 'group_id', 'device_group'],
   rollout_percentage: ['percentage', 'max_percentage'],
   target_percentage: ['percentage', 'max_percentage'],
   topics: ['events', 'event_types'],

@@ -28,7 +28,7 @@ export const asUnwritable = (error: unknown): ServiceError | undefined => {
     if (!UNWRITABLE_CODES.has(code) || !FILE_CALLS.test(String(syscall))) continue
     return new ServiceError(
       'unavailable',
-      "The service may not read or write its files. Its operator must make the service's user their owner, and the disk writable.",
+      "The service has no permission to read or write its files. Its operator must make the service's user their owner, and the disk writable.",
       { cause: error },
     )
   }

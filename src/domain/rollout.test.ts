@@ -105,10 +105,10 @@ describe('health', () => {
 
   it('fails above that, with a reason', () => {
     expect(because(2, 1, 'out of memory')).toBe(
-      '1 of 3 reporting devices failed (33.3%; at most 5% may). Most often: out of memory',
+      '1 of 3 reporting devices failed (33.3%; the limit is 5%). Most often: out of memory',
     )
-    expect(because(0, 3)).toBe('3 of 3 reporting devices failed (100.0%; at most 5% may).')
-    expect(because(94, 5)).toBe('5 of 99 reporting devices failed (5.1%; at most 5% may).')
+    expect(because(0, 3)).toBe('3 of 3 reporting devices failed (100.0%; the limit is 5%).')
+    expect(because(94, 5)).toBe('5 of 99 reporting devices failed (5.1%; the limit is 5%).')
   })
 })
 

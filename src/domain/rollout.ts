@@ -153,7 +153,7 @@ export const unhealthyBecause = ({ active, failed, commonReason }: Health): stri
   if (reports < HEALTH.minReports || failed <= HEALTH.maxFailureShare * reports) return null
   const share = `${((100 * failed) / reports).toFixed(1)}%`
   const most = commonReason === null ? '' : ` Most often: ${commonReason}`
-  return `${failed} of ${reports} reporting devices failed (${share}; at most ${100 * HEALTH.maxFailureShare}% may).${most}`
+  return `${failed} of ${reports} reporting devices failed (${share}; the limit is ${100 * HEALTH.maxFailureShare}%).${most}`
 }
 
 /** The step interval of a rollout that never steps automatically: only its creator ends it. */

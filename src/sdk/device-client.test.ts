@@ -194,14 +194,14 @@ test('an unreachable service is named, with what to check', async () => {
   const service = await scripted()
   closing.pop()?.()
   await expect(service.device().heartbeat()).rejects.toThrow(
-    `No answer from ${service.baseUrl} (connection refused). Is the service running and the address right?`,
+    `No response from ${service.baseUrl} (connection refused). Is the service running and the address right?`,
   )
   expect(service.waits).toEqual([250, 500, 1000, 2000, 4000, 8000, 10_000])
 })
 
 test('a redirect is not followed: it would send the key elsewhere', async () => {
   const service = await scripted((_, response) => response.writeHead(307, { location: '/elsewhere' }).end())
-  await expect(service.device().heartbeat({}, { until: 0 })).rejects.toThrow('No answer from')
+  await expect(service.device().heartbeat({}, { until: 0 })).rejects.toThrow('No response from')
   expect(service.seen).toHaveLength(1)
 })
 
@@ -441,10 +441,10 @@ test('a different server at that address is detected', async () => {
   const page: Handler = (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')
   const service = await scripted(page, json(200, {}))
   await expect(service.device().register({ until: 0 })).rejects.toThrow(
-    `${service.baseUrl} does not answer with JSON: it is not the service. Is the address right?`,
+    `${service.baseUrl} did not respond with JSON: it is not the service. Is the address right?`,
   )
   await expect(service.device().register({ until: 0 })).rejects.toThrow(
-    `${service.baseUrl} answers the registration without 'api_key': it is not the service.`,
+    `${service.baseUrl} responded to the registration without 'api_key': it is not the service.`,
   )
 })
 

@@ -130,11 +130,11 @@ export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, runti
       if (error instanceof ServiceError) throw error
       if (error instanceof SyntaxError)
         throw new NetworkError(
-          `${baseUrl} does not answer with JSON: it is not the service. Is the address right?`,
+          `${baseUrl} did not respond with JSON: it is not the service. Is the address right?`,
           error,
         )
       const reason = reasonOf(signal.aborted ? signal.reason : error)
-      const message = `No answer from ${baseUrl} (${reason}). Is the service running and the address right?`
+      const message = `No response from ${baseUrl} (${reason}). Is the service running and the address right?`
       throw new NetworkError(message, error)
     }
     if (!response.response.ok) throw errorOf(response, baseUrl, runtime.now())
@@ -145,13 +145,13 @@ export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, runti
     const { timeoutMs = 30_000, signal } = options
     const attempt = async () => {
       const stop = new AbortController()
-      const timer = setTimeout(() => stop.abort(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs)
+      const timer = setTimeout(() => stop.abort(new Error(`no response within ${timeoutMs / 1000} s`)), timeoutMs)
       try {
         const { data } = await once(send, anySignal(signal, stop.signal))
         if (data === undefined || data === null)
           throw new NetworkError(`${baseUrl} sent an empty response to the ${what}.`)
         if (data[field] === undefined)
-          throw new NetworkError(`${baseUrl} answers the ${what} without '${field}': it is not the service.`)
+          throw new NetworkError(`${baseUrl} responded to the ${what} without '${field}': it is not the service.`)
         return data
       } finally {
         clearTimeout(timer)

@@ -33,7 +33,7 @@ export const toHex = (bytes: Uint8Array): string => bytesToHex(bytes)
 /** Returns the bytes of `hex`. Throws bad_request naming `what` if the length or format is wrong. */
 export const fromHex = (hex: unknown, length: number, what: string): Uint8Array => {
   if (typeof hex !== 'string' || hex.length !== 2 * length || !/^[0-9a-f]*$/.test(hex)) {
-    throw badRequest(`${what} must be ${length} bytes in lower-case hex.`)
+    throw badRequest(`${what} must be ${length} bytes in lowercase hex.`)
   }
   return hexToBytes(hex)
 }

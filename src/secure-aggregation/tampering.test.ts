@@ -78,8 +78,8 @@ describe('a device does not mask its update', () => {
     for (const at of [0, 47, 48, 100, received.b!.length - 1]) {
       refused({ ...received, b: flip(received.b!, at) }, "The shares from device 'b' for 'a' cannot be decrypted")
     }
-    refused({ ...received, b: received.b!.slice(2) }, 'must be 106 bytes in lower-case hex')
-    refused({ ...received, b: received.b!.toUpperCase() }, 'must be 106 bytes in lower-case hex')
+    refused({ ...received, b: received.b!.slice(2) }, 'must be 106 bytes in lowercase hex')
+    refused({ ...received, b: received.b!.toUpperCase() }, 'must be 106 bytes in lowercase hex')
   })
 
   test('if the shares were meant for another device, or come from another device or round', async () => {

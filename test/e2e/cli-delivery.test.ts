@@ -53,7 +53,7 @@ it('push, deploy at 10%, watch it climb; a failing version rolls back automatica
   expect([bad.exitCode, bad.stderr]).toEqual([
     1,
     expect.stringMatching(
-      /^svc: The rollout of version 3\.0\.0 was rolled back: (\d) of \1 reporting devices failed \(100\.0%; at most 5% may\)\. Most often: the weights are not finite\n$/,
+      /^svc: The rollout of version 3\.0\.0 was rolled back: (\d) of \1 reporting devices failed \(100\.0%; the limit is 5%\)\. Most often: the weights are not finite\n$/,
     ),
   ])
   await allRun('2.0.0')

@@ -286,6 +286,26 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await confirm('Remove', /stays registered/)
     await page.getByText('No device is in this group').waitFor()
 
+    await tab.visit('/delivery/groups')
+    await press('Create group')
+    await type('Name', 'matching')
+    await type('Conditions', 'platfrom=linux')
+    await press('Create')
+    await page.getByRole('alert').getByText('Conditions: platfrom=linux: Did you mean platform?').waitFor()
+    await type('Conditions', 'platform=unknown and device_id^=d and !gpu')
+    await confirm('Create', /exactly the devices that meet them/)
+    await follow('matching')
+    const members = page.getByRole('table', { name: 'Members' }).getByRole('link')
+    await expect.poll(() => members.count()).toBe(devices.length)
+    await press('Change conditions')
+    expect(await page.getByLabel('Conditions', { exact: true }).inputValue()).toBe(
+      'platform=unknown and device_id^=d and !gpu',
+    )
+    await type('Conditions', 'device_id in (d0, d1)')
+    await confirm('Change', /exactly the devices that meet them/)
+    await expect.poll(() => members.count()).toBe(2)
+    await page.getByText('All with device_id in (d0, d1)').waitFor()
+
     const { key } = devices[0]!
     const send = async (method: string, path: string, body?: unknown) =>
       (await world.request(method, `/api/v1${path}`, { key, body })).body as Readonly<Record<string, string>>

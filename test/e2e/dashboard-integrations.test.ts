@@ -63,7 +63,7 @@ describe.skipIf(!hasBrowser())('integrations in the dashboard', () => {
     await world.request('POST', '/api/v1/federations', { key, body: { name: 'f', org_id: 'acme' } })
     // Each pass moves one event to the dead letters.
     for (let pass = 0; pass < 4; pass++) await world.advance(2)
-    await page.getByRole('region', { name: 'Dead letters' }).getByText('The receiver answered 422').first().waitFor()
+    await page.getByRole('region', { name: 'Dead letters' }).getByText('The receiver returned 422').first().waitFor()
     await expectAccessible(page)
     await expectNoSidewaysScroll(page)
     receiver.state.status = 204

@@ -190,6 +190,9 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
 
     await page.evaluate(() => window.dispatchEvent(new Event('offline')))
     await visit('/models')
+    await page.getByLabel('Search models').fill('n')
+    await page.getByText('No model matches').waitFor()
+    await page.getByLabel('Search models').fill('M')
     await page.getByRole('link', { name: 'm', exact: true }).click()
     await page.route('**/rollouts/dry-run', fail)
     await page.getByRole('button', { name: 'Deploy 1.0.0' }).click()

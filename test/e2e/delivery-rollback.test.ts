@@ -44,7 +44,7 @@ it.each([
     (rollout) => rollout.status === status,
   )
   expect(ended.reason).toBe(
-    '3 of 3 reporting devices failed (100.0%; at most 5% may). Most often: the weights are not finite',
+    '3 of 3 reporting devices failed (100.0%; the limit is 5%). Most often: the weights are not finite',
   )
   for (const [n, agent] of agents.entries()) {
     expect(await agent.notes()).toEqual(n < 3 ? ['1.0.0 good', '2.0.0 bad', '1.0.0 good'] : ['1.0.0 good'])

@@ -55,13 +55,13 @@ it('a receiver is slow, responds with 429 and 500, and is down while the service
   const requests = receiver.received.length
   const since = performance.now()
   answer()
-  await failed('The receiver answered 429: too many')
+  await failed('The receiver returned 429: too many')
   await until(
     async () => receiver.received.length,
     (length) => length > requests,
   )
   expect(performance.now() - since).toBeGreaterThanOrEqual(2990)
-  await failed('The receiver answered 500: broken')
+  await failed('The receiver returned 500: broken')
 
   await receiver.down()
   await create('d')

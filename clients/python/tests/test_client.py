@@ -217,7 +217,7 @@ def test_a_complete_response_that_is_not_from_the_service_is_not_asked_for_again
     client: Client, bad_network: Callable[[Fault], Proxy], status: str
 ) -> None:
     proxy = bad_network(lambda method, path, before: status)
-    with pytest.raises(TributaryError, match="did not answer POST /models with a JSON object") as caught:
+    with pytest.raises(TributaryError, match="did not respond to POST /models with a JSON object") as caught:
         Client(proxy.url, client.connection.key).request("POST", "/models", {"name": "once"})
     assert (caught.value.code, caught.value.status, caught.value.is_passing) == ("unknown", int(status), False)
     assert len(proxy.asked) == 1

@@ -298,7 +298,7 @@ def test_what_may_have_been_started_is_not_started_again(
 
 
 def test_a_page_instead_of_the_service_is_noticed() -> None:
-    with pytest.raises(ValueError, match="must be like http://127.0.0.1:8000"):
+    with pytest.raises(ValueError, match="must look like http://127.0.0.1:8000"):
         tributary.Client("127.0.0.1:8000", "key")
 
 

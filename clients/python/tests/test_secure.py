@@ -195,8 +195,8 @@ def test_a_device_masks_nothing_if_shares_are_wrong(cohort: Cohort) -> None:
     elsewhere = steps.deal_shares({**cohort.advertised["b"], "round_id": "other"}, cohort.roster)
     for replaced, message in [
         *changed,
-        ({"b": sealed[2:]}, "must be 106 bytes in lower-case hex"),
-        ({"b": sealed.upper()}, "must be 106 bytes in lower-case hex"),
+        ({"b": sealed[2:]}, "must be 106 bytes in lowercase hex"),
+        ({"b": sealed.upper()}, "must be 106 bytes in lowercase hex"),
         ({"b": cohort.dealt["b"]["message"]["sealed"]["c"]}, "cannot be decrypted"),
         ({"b": cohort.received["c"]}, "cannot be decrypted"),
         ({"b": elsewhere["message"]["sealed"]["a"]}, "cannot be decrypted"),

@@ -255,7 +255,7 @@ class Client:
     # Models
 
     def models(self) -> list[Model]:
-        """List the models of the catalog, newest first. Only `model` returns `versions`."""
+        """List the models in the catalog, newest first. Only `model` returns `versions`."""
         return [record(Model, each) for each in self.listed("/models", "models")]
 
     def model(self, name: str) -> Model:

@@ -113,7 +113,7 @@ class Connection:
     ) -> None:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise ValueError(f"The address must be like http://127.0.0.1:8000, got {url!r}.")
+            raise ValueError(f"The address must look like http://127.0.0.1:8000, got {url!r}.")
         self.url = url.rstrip("/")
         self.key = key
         self.stop = stop or threading.Event()
@@ -151,7 +151,7 @@ class Connection:
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", None) or error or type(error).__name__
             unanswered = network_error(
-                f"No answer from {self.url} ({reason}). Is the service running and the address right?"
+                f"No response from {self.url} ({reason}). Is the service running and the address right?"
             )
             unanswered.is_unsent = isinstance(reason, (ConnectionRefusedError, socket.gaierror))
             raise unanswered from error
@@ -268,7 +268,7 @@ class Connection:
         if status == NO_CONTENT and not self.outlasts_others and not expects:
             return {}
         contents = f" that contains {' and '.join(expects)}" if expects else ""
-        message = f"{self.url} did not answer {method} {path} with a JSON object{contents}. Is it the service?"
+        message = f"{self.url} did not respond to {method} {path} with a JSON object{contents}. Is it the service?"
         raise network_error(message) if self.outlasts_others else TributaryError("unknown", message, status)
 
     def _send_from(self, offset: int, path: Path, size: int, sha256: str) -> None:

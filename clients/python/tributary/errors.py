@@ -49,7 +49,7 @@ class TributaryError(Exception):
         message = (
             f"The service cannot be reached: a proxy returned {status}. Try again in a moment."
             if 502 <= status <= 504
-            else f"The server answered {status} with a response that is not from this API. Is the address correct?"
+            else f"The server returned {status} with a response that is not from this API. Is the address correct?"
         )
         return cls("unknown", message, status, retry_after)
 

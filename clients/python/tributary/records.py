@@ -24,7 +24,7 @@ class Version:
 
 @dataclass(kw_only=True)
 class Model:
-    """A model of the catalog with its versions."""
+    """A model in the catalog with its versions."""
 
     id: str
     org_id: str | None

@@ -56,7 +56,7 @@ def order(name: str) -> bytes:
 
 def from_hex(text: Any, length: int, what: str) -> bytes:
     if not isinstance(text, str) or len(text) != 2 * length or not re.fullmatch("[0-9a-f]*", text):
-        raise bad_request(f"{what} must be {length} bytes in lower-case hex.")
+        raise bad_request(f"{what} must be {length} bytes in lowercase hex.")
     return bytes.fromhex(text)
 
 

@@ -122,7 +122,11 @@ test("a disk that cannot be written to is reported as a failure with that reason
 
 test.each([
   ['EROFS', 'read-only file system', 'The disk is read-only: the version could not be written.'],
-  ['EACCES', 'permission denied', 'The agent may not write to its folder: the version could not be written.'],
+  [
+    'EACCES',
+    'permission denied',
+    'The agent has no permission to write to its folder: the version could not be written.',
+  ],
 ])('an error %s is explained in words', (code, words, message) => {
   const path = '/home/me/models/m/current.json'
   const error = Object.assign(new Error(`${code}: ${words}, open '${path}'`), { code, syscall: 'open', path })

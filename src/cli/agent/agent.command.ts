@@ -123,7 +123,7 @@ export const define = (command: Command, session: Session): void => {
     )
     .option(
       '--on-model <command>',
-      'command to run when the version of a model changes (MODEL_PATH, MODEL_VERSION, ...)',
+      'command to run when the active version changes; its environment has MODEL_PATH, MODEL_VERSION, ...',
       parseCommand,
     )
     .option('--models-dir <folder>', 'folder for delivered versions (default: next to the device key)')

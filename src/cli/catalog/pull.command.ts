@@ -14,7 +14,7 @@ interface PullCommandOptions extends DataOptions {
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<name>', 'a model of the catalog, by name or id; name@version, hf:org/model, or ollama:name')
+    .argument('<name>', 'a model in the catalog, by name or id; name@version, hf:org/model, or ollama:name')
     .option('-v, --version <version>', 'version, alias, or latest', 'latest')
     .addOption(
       new Option(
@@ -35,7 +35,7 @@ export const define = (command: Command, session: Session): void => {
         const given = (option: string): boolean => command.getOptionValueSource(option) === 'cli'
         if (given('version') || given('format'))
           throw wrongUsage(
-            '--version and --format are for models of the catalog.',
+            '--version and --format are for models in the catalog.',
             'For example: svc pull hf:org/model:q4_k_m',
           )
         const { pullSource } = await import('./pull-source.ts')

@@ -5,32 +5,29 @@ import { connect } from '../connection.ts'
 import type { Io } from '../io.ts'
 import { withoutControlCharacters } from '../output.ts'
 import { namesOf } from '../resources/find.ts'
-import type { Kind } from '../resources/resource.ts'
+import { type Kind, LISTS, type ListedKind } from '../resources/kinds.ts'
 import { createSession, type Session } from '../session.ts'
 
 /** The user is waiting for the completion. */
 const DEADLINE_MS = 1200
 const MAX_COUNT = 100
 
-/** What arguments and options refer to, by their names. */
+/** What arguments and options refer to whose names are not those of a kind. */
 const KINDS: Readonly<Record<string, Kind>> = {
-  model: 'model',
   device: 'device',
   devices: 'device',
   deviceId: 'device',
-  group: 'group',
-  round: 'round',
   round_id: 'round',
-  rollout: 'rollout',
-  deployment: 'deployment',
-  experiment: 'experiment',
-  job: 'job',
 }
 /** Commands whose <name> argument is a model name. */
 const OF_MODELS = ['deploy', 'pull', 'status', 'rollback']
 
 const kindOf = (path: string, name: string): Kind | null =>
-  name === 'name' && OF_MODELS.includes(path) ? 'model' : (ownEntry(KINDS, name) ?? null)
+  name === 'name' && OF_MODELS.includes(path)
+    ? 'model'
+    : Object.hasOwn(LISTS, name)
+      ? (name as ListedKind)
+      : (ownEntry(KINDS, name) ?? null)
 
 const fromService = async (
   session: Session,

@@ -36,7 +36,7 @@ it('shows the versions, the plans, their devices by state, and the failed device
     ['PLAN', 'VERSION', 'STATUS', 'REACHES', 'NEXT STEP', 'DEVICES', 'ID'],
     ['deployment', '2.0.0', 'failed', '100%', '-', 'failed 2', expect.any(String)],
     ['rollout', '1.0.0', 'active', '100%', '2026-01-01 01:00', 'active 4', expect.any(String)],
-    ['2.0.0, failed: 2 of 2 reporting devices failed (at most 5% may). Most often: no room'],
+    ['2.0.0, failed: 2 of 2 reporting devices failed (the limit is 5%). Most often: no room'],
     [''],
     ['FAILED', 'VERSION', 'REASON'],
     ['d0', '2.0.0', 'no room'],
@@ -86,7 +86,7 @@ it('watching reports every change, and exits with 1 when the version is rolled b
   expect([exitCode, stderr]).toEqual([
     1,
     expect.stringMatching(
-      /^svc: The rollout of version 2\.0\.0 was rolled back: \d+ of \d+ reporting devices failed \(100\.0%; at most 5% may\)\. Most often: illegal instruction\n$/,
+      /^svc: The rollout of version 2\.0\.0 was rolled back: \d+ of \d+ reporting devices failed \(100\.0%; the limit is 5%\)\. Most often: illegal instruction\n$/,
     ),
   ])
   expect(stdout).toMatch(/01:00:00 {2}rollout of 2\.0\.0: rolled_back at 90 of 100%; devices: failed \d+\n/)

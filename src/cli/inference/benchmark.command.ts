@@ -8,7 +8,7 @@ export const define = (command: Command, session: Session): void => {
   command
     .argument(
       '[model]',
-      'a model of this machine or of the catalog (name@version), a path, hf:org/model, or ollama:name (default: SERVICE_MODEL)',
+      'a model on this machine or in the catalog (name@version), a path, hf:org/model, or ollama:name (default: SERVICE_MODEL)',
     )
     .option('--local', 'do not share the result')
     .option('-n, --iterations <count>', 'number of measured replies', numberFrom({ min: 1, max: 10_000 }), 10)

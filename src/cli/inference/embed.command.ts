@@ -49,7 +49,7 @@ export const define = (command: Command, session: Session): void => {
   command
     .argument(
       '<model>',
-      'a model of this machine or of the catalog (name@version), a path, hf:org/model, or ollama:name',
+      'a model on this machine or in the catalog (name@version), a path, hf:org/model, or ollama:name',
     )
     .argument('<text>', 'text to embed')
     .addOption(engineOption())

@@ -86,7 +86,7 @@ export const define = (command: Command, session: Session): void => {
   command
     .argument(
       '[model]',
-      'a model of this machine or of the catalog (name@version), a path, hf:org/model, or ollama:name (default: SERVICE_MODEL)',
+      'a model on this machine or in the catalog (name@version), a path, hf:org/model, or ollama:name (default: SERVICE_MODEL)',
     )
     .argument('[prompt]', 'the prompt; - reads it from standard input; if omitted on a terminal, svc starts a chat')
     .addOption(engineOption())

@@ -12,7 +12,7 @@ export const define = (command: Command, session: Session): void => {
   command
     .argument(
       '[model]',
-      'a model of this machine or of the catalog (name@version), a path, hf:org/model, or ollama:name (default: SERVICE_MODEL)',
+      'a model on this machine or in the catalog (name@version), a path, hf:org/model, or ollama:name (default: SERVICE_MODEL)',
     )
     .option('-p, --port <port>', 'port to listen on; 0 picks a free one', numberFrom({ min: 0, max: 65_535 }), 8080)
     .option('--host <address>', 'address to listen on; 127.0.0.1 for this machine only', '0.0.0.0')
@@ -28,7 +28,7 @@ export const define = (command: Command, session: Session): void => {
       numberFrom({ min: 0, max: 100_000 }),
       32,
     )
-    .option('--models <names>', 'further models, loaded on request', parseNames)
+    .option('--models <names>', 'other models to serve, comma-separated; loaded on request', parseNames)
     .option('--auto-route', "route requests for the model 'auto'; needs --models")
     .addOption(
       new Option('--route-strategy <strategy>', 'routing strategy').choices(ROUTE_STRATEGIES).default('complexity'),

@@ -70,7 +70,7 @@ const startFailure = (error: unknown, { host, port }: ServeOptions): unknown => 
     })
   }
   if (code === 'EACCES')
-    return new Failure(`This user may not listen on port ${port}.`, { advice: other, cause: error })
+    return new Failure(`This user is not allowed to listen on port ${port}.`, { advice: other, cause: error })
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
     const advice = 'Use --host 127.0.0.1 for this machine only, or 0.0.0.0 for all networks.'
     return new Failure(`${host} is not an address of this machine.`, { advice, cause: error })

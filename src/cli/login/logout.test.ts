@@ -28,7 +28,7 @@ it('deletes the key for one address and keeps the others', async () => {
     exitCode: 1,
     stdout: '',
     stderr:
-      `svc: This needs an API key of ${world.baseUrl}, and you are not signed in there, but to ${elsewhere}.\n` +
+      `svc: This needs an API key for ${world.baseUrl}, and you are not signed in there, but to ${elsewhere}.\n` +
       `Sign in with: svc login --api-base ${world.baseUrl}. Or set SERVICE_API_KEY.\n`,
   })
   expect((await logout('--all')).stdout).toBe(`Signed out of ${elsewhere}.\n`)

@@ -13,7 +13,7 @@ const parseMetrics = (text: string): readonly Metric[] => {
 }
 
 const NOTES = `
-Similarity is the cosine of embeddings if the server has an embedding model, else the F1 of the words. The threshold
+Similarity is the cosine of embeddings if the server has an embedding model, else the token F1. The threshold
 applies to the mean similarity or, without similarity, to the share of exact matches. Below it, the exit code is 1.
 
 Examples:

@@ -45,7 +45,7 @@ export const MEASURED_FORMATS = {
       const notes = [...quantized.notes]
       if (method === 'int8' && ranges.size === 0)
         notes.push(
-          'int8 quantized only the weights, because the ranges of values were not measured (that needs onnxruntime).',
+          'int8 quantized only the weights, because the ranges of activations were not measured (that needs onnxruntime).',
         )
       return { bytes: writeOnnx(quantized.model), notes }
     },

@@ -9,16 +9,17 @@ export const parseThreshold = numberFrom({ min: 0, max: 1, whole: false })
 const NOTES = `
 Methods:
   auto     the smallest result that meets the threshold (default: 0.99; GGUF without one: int4)
-  int8     8-bit weights; ONNX: also 8-bit values, with ranges measured on the samples
+  int8     8-bit weights; ONNX: also 8-bit activations, with ranges measured on the samples
   int4     4-bit matrices in blocks of 32 (ONNX), 4-bit weights (Core ML), Q4_K_M (GGUF); not TFLite
-  dynamic  8-bit weights, values quantized at run time (ONNX, TFLite)
+  dynamic  8-bit weights, activations quantized at run time (ONNX, TFLite)
   float16  half precision
   f16, q8_0, q4_0, q4_k_m  this type of GGUF file
 
 The quality is the mean cosine similarity with the original's outputs or, for classifiers, the share of samples with the
 same class if that is lower. It is measured on --data, else on inputs generated from the shapes of the model's inputs.
-Measuring needs an engine: svc engines install onnxruntime (ONNX, Core ML), svc engines install litert (TFLite)
-For a .gguf it is exp(-d), where d is the mean KL divergence of next-token probabilities, on --data or a built-in text.
+Measuring needs an engine: svc engines install onnxruntime (ONNX, Core ML) or litert (TFLite).
+For a .gguf file, the quality is exp(-d), where d is the mean KL divergence of next-token probabilities, on --data or a
+built-in text.
 
 Examples:
   svc quantize model.onnx --method auto --quality-threshold 0.98 --data samples.npz

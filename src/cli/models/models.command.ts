@@ -6,6 +6,7 @@ import { querySources, SOURCES, type SourceName } from './sources.ts'
 
 interface ModelsOptions extends DataOptions {
   readonly source: SourceName
+  readonly search?: string
 }
 
 export const define = (command: Command, session: Session): void => {
@@ -13,11 +14,12 @@ export const define = (command: Command, session: Session): void => {
     .addOption(
       new Option('--source <source>', 'source to list; all adds the models folder').choices(SOURCES).default('all'),
     )
+    .option('--search <text>', 'list only models whose name contains this, case-insensitive')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
-    .action(async ({ source, json, apiBase }: ModelsOptions) => {
+    .action(async ({ source, search = '', json, apiBase }: ModelsOptions) => {
       const { out } = session
-      const { models, notes } = await querySources(session, source, apiBase)
+      const { models, notes } = await querySources(session, source, search.trim(), apiBase)
       if (json) {
         return out.json({ models: models.map(({ bytes, ...model }) => ({ ...model, size: bytes })), notes })
       }
@@ -32,6 +34,7 @@ export const define = (command: Command, session: Session): void => {
           ]),
         )
       }
+      if (models.length === 0 && search !== '') out.note(`No model's name contains '${search}'.`)
       for (const note of notes) out.note(note)
     })
 }

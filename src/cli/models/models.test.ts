@@ -251,6 +251,15 @@ it('models lists the models folder, Ollama, and the registry', async () => {
     models: [{ source: 'registry', name: 'vision', kind: 'pytorch', size: null }],
     notes: [],
   })
+  const search = async (text: string) => {
+    const found = await runInProcess(['models', '--search', text, '--json'], { env, now: world.now })
+    return (JSON.parse(found.stdout) as { models: { name: string }[] }).models.map(({ name }) => name)
+  }
+  expect(await search(' ViS')).toEqual(['vision'])
+  expect(await search('3:')).toEqual(['qwen3:0.6b'])
+  expect(await search('r')).toEqual(['starter'])
+  const nothing = await runInProcess(['models', '--search', 'x%', '--source', 'registry'], { env, now: world.now })
+  expect(nothing).toEqual({ exitCode: 0, stdout: '', stderr: "No model's name contains 'x%'.\n" })
 })
 
 it('a source without models says so, and how to get one', async () => {
@@ -281,8 +290,8 @@ it('an unavailable source is a note if there are others, and a failure if it is 
   expect({ exitCode, stderr, rows: table(stdout) }).toEqual({
     exitCode: 0,
     stderr:
-      'Ollama cannot be listed: nothing answers at http://127.0.0.1:1 (OLLAMA_HOST).\n' +
-      'The catalog cannot be listed: This needs an API key of http://127.0.0.1:8000, and you are not signed in.\n',
+      'Ollama cannot be listed: nothing responds at http://127.0.0.1:1 (OLLAMA_HOST).\n' +
+      'The catalog cannot be listed: This needs an API key for http://127.0.0.1:8000, and you are not signed in.\n',
     rows: [
       ['SOURCE', 'MODEL', 'KIND', 'SIZE'],
       ['local', 'starter', 'q4_0', '1.5 MB'],

@@ -50,7 +50,7 @@ export const ollamaModels = async (env: Io['env'], signal: AbortSignal): Promise
     response = await fetch(`${address}/api/tags`, { signal: anySignal(signal, timeout) })
   } catch (error) {
     signal.throwIfAborted()
-    throw new Error(`nothing answers at ${address} (OLLAMA_HOST)`, { cause: error })
+    throw new Error(`nothing responds at ${address} (OLLAMA_HOST)`, { cause: error })
   }
   const body = (await response.json().catch(() => null)) as { readonly models?: unknown } | null
   if (!response.ok || !Array.isArray(body?.models)) throw new Error(`the program at ${address} is not Ollama`)

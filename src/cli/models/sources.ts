@@ -47,16 +47,16 @@ const ollama = async ({ io }: Session): Promise<Request> => {
 /** The service's maximum page size. */
 const PAGE = 100
 
-const registry = async (session: Session, apiBase: string | undefined): Promise<Request> => {
+const registry = async (session: Session, q: string, apiBase: string | undefined): Promise<Request> => {
   const connection = await session.signedIn({ apiBase })
   const models: KnownModel[] = []
   for (;;) {
-    const query = { limit: PAGE, offset: models.length, round_models: false }
+    const query = { limit: PAGE, offset: models.length, q, round_models: false }
     const page = await connection.request((client) => client.GET('/api/v1/models', { params: { query } }))
     for (const { id, name, framework, model_size_bytes: bytes } of page.models)
       models.push({ source: 'registry', name: name ?? id, kind: framework, bytes })
     if (page.models.length === 0 || models.length >= page.total) {
-      const isEmpty = models.length === 0
+      const isEmpty = models.length === 0 && q === ''
       return {
         models,
         notes: isEmpty ? [`The catalog of ${connection.baseUrl} has no models. Add one with: svc push`] : [],
@@ -75,12 +75,17 @@ export type SourceName = (typeof SOURCES)[number]
  * Queries the sources in parallel. If one fails, it becomes a note, because the others may still answer.
  * @throws Failure if it was the only source
  */
-export const querySources = async (session: Session, source: SourceName, apiBase?: string): Promise<Request> => {
+export const querySources = async (
+  session: Session,
+  source: SourceName,
+  search: string,
+  apiBase?: string,
+): Promise<Request> => {
   const all = source === 'all'
   const requested: readonly (readonly [name: string, Promise<Request>])[] = [
     ...(all ? [['The models folder', local(session)] as const] : []),
     ...(all || source === 'ollama' ? [['Ollama', ollama(session)] as const] : []),
-    ...(all || source === 'registry' ? [['The catalog', registry(session, apiBase)] as const] : []),
+    ...(all || source === 'registry' ? [['The catalog', registry(session, search, apiBase)] as const] : []),
   ]
   const responses = await Promise.all(
     requested.map(async ([name, response]): Promise<Request> => {
@@ -95,5 +100,7 @@ export const querySources = async (session: Session, source: SourceName, apiBase
       }
     }),
   )
-  return { models: responses.flatMap(({ models }) => models), notes: responses.flatMap(({ notes }) => notes) }
+  const models = responses.flatMap((response) => response.models)
+  const isFound = ({ name }: KnownModel): boolean => name.toLowerCase().includes(search.toLowerCase())
+  return { models: models.filter(isFound), notes: responses.flatMap(({ notes }) => notes) }
 }

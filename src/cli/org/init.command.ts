@@ -58,7 +58,7 @@ export const define = (command: Command, session: Session): void => {
       session.out.note(`Saved in ${session.home.configPath}. New keys belong to ${org.name}.`)
       if (key?.org_id === null)
         session.out.note(
-          `Your key belongs to no organization. With this key, svc keys create, groups, team, and federation use ${org.name}, but what other commands create, such as svc push, does not belong to it. To use it with all commands, run svc keys create <name>, then svc login --api-key.`,
+          `Your key is not bound to an organization. With this key, svc keys create, groups, team, and federation use ${org.name}, but what other commands create, such as svc push, does not belong to it. To use it with all commands, run svc keys create <name>, then svc login --api-key.`,
         )
     })
 }

@@ -33,7 +33,7 @@ it('creates an organization on the service and shows it afterwards', async () =>
     exitCode: 0,
     stdout: shown,
     stderr: expect.stringMatching(
-      /^Settings of the gdpr preset, a starting point and not a certification:\n {2}Second factor: required for admins\n(?:.|\n)*\nSaved in .*\. New keys belong to Acme Robotics\.\nYour key belongs to no organization\. With this key, svc keys create, groups, team, and federation use Acme Robotics, but what other commands create, such as svc push, does not belong to it\. To use it with all commands, run svc keys create <name>, then svc login --api-key\.\n$/,
+      /^Settings of the gdpr preset, a starting point and not a certification:\n {2}Second factor: required for admins\n(?:.|\n)*\nSaved in .*\. New keys belong to Acme Robotics\.\nYour key is not bound to an organization\. With this key, svc keys create, groups, team, and federation use Acme Robotics, but what other commands create, such as svc push, does not belong to it\. To use it with all commands, run svc keys create <name>, then svc login --api-key\.\n$/,
     ),
   })
   const kept = {

@@ -13,7 +13,7 @@ const filters = option(
 const groupBy = option('--group-by <kind>', 'kind of group (default: device_group)', 'group_by', {
   choices: ['device_group', 'federation_member'],
 })
-const groupIds = option('--group <id>', 'only these groups; repeatable', 'group_ids', 'each')
+const groupIds = option('--group <group>', 'only these groups, by name or id; repeatable', 'group_ids', 'each')
 const confidence = option('--confidence <level>', 'confidence level (default: 0.95)', 'confidence_level', 'number')
 
 export const analytics: Resource = {
@@ -49,8 +49,8 @@ export const analytics: Resource = {
       args: [
         federation,
         variable,
-        argument('group_a', 'a group, by id or name', { field: 'group_a' }),
-        argument('group_b', 'the other group', { field: 'group_b' }),
+        argument('group_a', 'a group, by name or id', { field: 'group_a' }),
+        argument('group_b', 'the other group, by name or id', { field: 'group_b' }),
       ],
       options: [groupBy, confidence, filters],
     }),

@@ -10,7 +10,7 @@ export const approvals: Resource = {
   summary: 'approve or reject requests that need a second admin',
   actions: [
     action('list', 'list requests for approval', 'GET /api/v1/approvals', {
-      options: [option('--status <status>', 'such as pending', 'status', { choices: APPROVAL_STATUSES })],
+      options: [option('--status <status>', 'only requests in this state', 'status', { choices: APPROVAL_STATUSES })],
       rows: 'approvals',
       columns: [
         ['ID', 'id'],

@@ -8,6 +8,7 @@ import { apiBaseOption, type DataOptions, DEFAULT_LIMIT, jsonOption, keyValue, l
 import type { Session } from '../session.ts'
 import { cellOf, fillIn } from './cells.ts'
 import { find, orgOf, unknown } from './find.ts'
+import type { Kind } from './kinds.ts'
 import { type OptionNames, withOptionNames } from './option-names.ts'
 import { type Parts, send } from './requests.ts'
 import {
@@ -16,7 +17,6 @@ import {
   type ActionOption,
   type FindContext,
   foundInOrg,
-  type Kind,
   type Row,
 } from './resource.ts'
 import { showList, showRecord } from './show.ts'
@@ -196,9 +196,9 @@ const execute = async (action: Action, words: readonly unknown[], values: Values
 const orgHelp = (action: Action): string | null => {
   if (action.options?.some(({ flags }) => flags.startsWith('--org '))) return null
   const kind = foundInOrg(action)
-  if (action.org !== undefined) return 'organization (default: as signed in)'
+  if (action.org !== undefined) return 'organization (default: the one from svc init or svc login)'
   if (kind === 'device') return 'organization of the device, if several have this device id'
-  return kind === null ? null : `organization of the ${kind} (default: as signed in)`
+  return kind === null ? null : `organization of the ${kind} (default: the one from svc init or svc login)`
 }
 
 /** Defines the command for an action of the table. */

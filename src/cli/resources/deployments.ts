@@ -37,7 +37,7 @@ export const deployments: Resource = {
       ],
       done: 'The deployment of {model_name} {model_version} is {status} at {rollout_percentage}%.',
     }),
-    action('rollback', 'return its devices to the previous version', `POST ${AT}/rollback`, {
+    action('rollback', 'roll back a deployment', `POST ${AT}/rollback`, {
       args: [deployment],
       options: [option('--reason <text>', 'stored in its history', 'reason')],
       done: 'Rolled back the deployment of {model_name} {model_version} ({deployment_id}).',

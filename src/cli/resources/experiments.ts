@@ -1,5 +1,6 @@
 import { wrongUsage } from '../failure.ts'
-import { type Action, action, argument, type Kind, option, type Resource, type Row } from './resource.ts'
+import type { Kind } from './kinds.ts'
+import { type Action, action, argument, option, type Resource, type Row } from './resource.ts'
 
 const experiment = argument('experiment', 'an experiment, by name or id', { find: 'experiment' })
 const AT = '/api/v1/experiments/{experiment_id}'
@@ -56,7 +57,7 @@ export const experiments: Resource = {
       none: 'No experiments. Create one with: svc experiments create <name> --variant a=<model>:0.5 --variant b=<model>:0.5',
     }),
     action('show', 'show an experiment', `GET ${AT}`, { args: [experiment] }),
-    action('create', 'create an experiment in the state draft', 'POST /api/v1/experiments', {
+    action('create', 'create an experiment as a draft', 'POST /api/v1/experiments', {
       args: [argument('name', 'unique in the organization', { field: 'name' })],
       options: [
         option(

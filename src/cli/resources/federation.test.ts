@@ -136,7 +136,8 @@ it("reports a federation that is missing, ambiguous, or not the organization's t
   expect(await beta.svc('federation', 'show', 'f')).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: "svc: Federation 'f' does not exist, or this key may not see it.\nList them with: svc federation list\n",
+    stderr:
+      "svc: Federation 'f' does not exist, or this key has no access to it.\nList them with: svc federation list\n",
   })
   const idOf = async (org: string) =>
     JSON.parse((await admin('federation', 'create', 'f', '--org', org, '--json')).stdout).id as string

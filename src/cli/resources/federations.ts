@@ -59,7 +59,7 @@ const BUDGET = { request: `PUT ${AT}/privacy/budget`, parse: numberAboveZero }
 const budget = action('budget', 'show or set the privacy budget', `GET ${AT}/privacy`, {
   args: [federation],
   options: [
-    option('--epsilon <number>', 'set the total budget', 'total_epsilon_budget', BUDGET),
+    option('--epsilon <number>', 'set the total epsilon budget', 'total_epsilon_budget', BUDGET),
     option('--delta <number>', 'delta of the budget (default: 1e-5)', 'total_delta_budget', BUDGET),
   ],
   body: async (sent) => {

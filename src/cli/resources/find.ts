@@ -4,8 +4,9 @@ import { isUuid } from '../../domain/model.ts'
 import { Failure } from '../failure.ts'
 import { knownModel, nullIfNotFound } from '../model-sources/catalog.ts'
 import { isSameService } from '../service-address.ts'
+import { type Kind, LISTS, type ListedKind } from './kinds.ts'
 import { MAX_PAGE, readRows, send } from './requests.ts'
-import type { Argument, FindContext, Kind, Row } from './resource.ts'
+import type { Argument, FindContext, Row } from './resource.ts'
 
 /** The beginning of an id, which is enough if no other id begins with it. */
 const START_OF_ID = /^[0-9a-f]{6}[0-9a-f-]{0,30}$/i
@@ -24,47 +25,16 @@ export const orgOf = async ({ connection, session, org }: FindContext): Promise<
   return key?.org_id ?? DEFAULT_ORG
 }
 
-interface Listed {
-  readonly request: string
-  readonly field: string
-  readonly id: string
-  /** The field with the display name; null if records have only an id. */
-  readonly name: string | null
-}
-
-const LISTS: Readonly<Record<Exclude<Kind, 'device'>, Listed>> = {
-  group: { request: 'GET /api/v1/device-groups', field: 'groups', id: 'id', name: 'name' },
-  model: { request: 'GET /api/v1/models', field: 'models', id: 'id', name: 'name' },
-  round: { request: 'GET /api/v1/training/rounds', field: 'rounds', id: 'id', name: 'round_number' },
-  rollout: { request: 'GET /api/v1/rollouts', field: 'rollouts', id: 'rollout_id', name: null },
-  deployment: { request: 'GET /api/v1/deployments', field: 'deployments', id: 'deployment_id', name: null },
-  experiment: { request: 'GET /api/v1/experiments', field: 'experiments', id: 'id', name: 'name' },
-  federation: { request: 'GET /api/v1/federations', field: 'federations', id: 'id', name: 'name' },
-  integration: { request: 'GET /api/v1/integrations', field: 'integrations', id: 'id', name: 'name' },
-  member: { request: 'GET /api/v1/team', field: 'members', id: 'id', name: 'email' },
-  job: { request: 'GET /api/v1/training/jobs', field: 'jobs', id: 'id', name: 'name' },
-}
-
 const listOf = async (
   context: FindContext,
-  kind: Exclude<Kind, 'device'>,
+  kind: ListedKind,
   limit = SEARCHED,
   filter: Row = {},
 ): Promise<readonly Row[]> => {
-  const { request, field } = LISTS[kind]
-  const query: Row = kind === 'group' || kind === 'member' ? { org_id: await orgOf(context) } : filter
-  return (
-    await readRows(
-      context.connection,
-      { ...NOTHING, request, query },
-      {
-        field,
-        limit,
-        isPaged: kind !== 'integration' && kind !== 'member',
-        ...(kind !== 'model' && { pageSize: MAX_PAGE }),
-      },
-    )
-  ).rows
+  const { request, field, ofOrg, maxPage = MAX_PAGE } = LISTS[kind]
+  const query: Row = ofOrg ? { ...filter, org_id: await orgOf(context) } : filter
+  const paging = { field, limit, isPaged: maxPage !== null, pageSize: maxPage ?? MAX_PAGE }
+  return (await readRows(context.connection, { ...NOTHING, request, query }, paging)).rows
 }
 
 /** Returns names for completion and for suggestions. */
@@ -82,19 +52,12 @@ export const namesOf = async (
     return rows.map((row) => String(row.device_id))
   }
   const { id, name } = LISTS[kind]
-  const rows = await listOf(context, kind, limit)
+  const rows = await listOf(context, kind, limit, kind === 'model' ? { q: begins } : {})
   return [
     ...new Set(
       rows.flatMap((row) => (name === null ? [String(row[id])] : row[name] === null ? [] : [String(row[name])])),
     ),
   ]
-}
-
-/** The command that lists a kind, if it is not `<kind>s list`. */
-const LISTED_BY: Partial<Record<Kind, string>> = {
-  federation: 'federation list',
-  job: 'train list',
-  member: 'team list',
 }
 
 /** Returns the failure for a missing object, with the closest name as a suggestion. */
@@ -105,19 +68,14 @@ export const unknown = async (context: FindContext, kind: Kind, text: string, ca
   const suggestion = meant === null ? '' : ` Did you mean '${meant}'?`
   const named = kinds.join(' or ')
   const capitalized = named.charAt(0).toUpperCase() + named.slice(1)
-  return new Failure(`${capitalized} '${text}' does not exist, or this key may not see it.${suggestion}`, {
-    advice: `List them with: svc ${LISTED_BY[kind] ?? `${kind}s list`}`,
+  return new Failure(`${capitalized} '${text}' does not exist, or this key has no access to it.${suggestion}`, {
+    advice: `List them with: svc ${(kind !== 'device' && LISTS[kind].listedBy) || `${kind}s list`}`,
     cause: cause ?? new Error(`unknown ${kind}`),
   })
 }
 
 /** Returns the row with this name or id, or the only row whose id begins with the text. @throws Failure */
-const pick = async (
-  context: FindContext,
-  kind: Exclude<Kind, 'device'>,
-  text: string,
-  rows: readonly Row[],
-): Promise<Row> => {
+const pick = async (context: FindContext, kind: ListedKind, text: string, rows: readonly Row[]): Promise<Row> => {
   const { id, name } = LISTS[kind]
   const exact = rows.filter((row) => row[id] === text.toLowerCase() || (name !== null && String(row[name]) === text))
   // Integrations of one organization may have the same name; pages of a growing list may repeat a row.

@@ -15,7 +15,7 @@ export const integrations: Resource = {
   actions: [
     action('list', 'list integrations', 'GET /api/v1/integrations', {
       options: [
-        option('--kind <kind>', 'metrics, logs, training, or all (default: all)', 'kind', {
+        option('--kind <kind>', 'only integrations of this kind (default: all)', 'kind', {
           choices: [...INTEGRATION_KINDS, 'all'],
         }),
       ],
@@ -68,7 +68,7 @@ export const integrations: Resource = {
       args: [integration],
       done: 'Resumed {name} ({id}).',
     }),
-    action('dead-letters', 'list events that could not be delivered', `GET ${AT}/dead-letters`, {
+    action('dead-letters', 'list events that the receiver rejected permanently', `GET ${AT}/dead-letters`, {
       args: [integration],
       rows: 'dead_letters',
       paged: false,

@@ -61,8 +61,11 @@ export const define = (command: Command, session: Session): void => {
         invitations.push(await invite(connection, others ?? connection.baseUrl, options))
       }
       if (options.json) out.json({ invitations })
-      else for (const { join } of invitations) out.line(`svc agent --join ${join} --data <file.csv>`)
-      out.note('Each code admits one device, once, within five minutes. Without --data, it only runs delivered models.')
+      else for (const { join } of invitations) out.line(`svc agent --join ${join}`)
+      out.note(
+        'Each code admits one device, once, within five minutes. The device only runs delivered models; ' +
+          'for one that also trains, append --data and a CSV file.',
+      )
       if (others === null) {
         out.note(
           'Only this machine can reach that address. If the service has another, such as that of a proxy, give it with ' +

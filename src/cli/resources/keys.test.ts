@@ -126,7 +126,7 @@ it('explains a missing scope, an invalid key, and an unknown id', async () => {
       exitCode: 1,
       stdout: '',
       stderr:
-        "svc: Key 'nothing' does not exist, or this key may not see it.\nCheck the id and the address of the service.\n",
+        "svc: Key 'nothing' does not exist, or this key has no access to it.\nCheck the id and the address of the service.\n",
     },
   ])
 })

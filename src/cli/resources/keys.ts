@@ -94,7 +94,11 @@ export const keys: Resource = {
           'expires_in_days',
           parseDays,
         ),
-        option('--org <org_id>', 'organization the key belongs to (default: the one of svc init)', 'org_id'),
+        option(
+          '--org <org_id>',
+          'organization to bind the key to (default: the one from svc init, else that of your key)',
+          'org_id',
+        ),
       ],
       body: async ({ org_id }, _, context) => (org_id === undefined ? orgOfInit(context) : {}),
       fields: FIELDS,

@@ -2,6 +2,7 @@ import type { CommandEntry } from '../command.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
+import { KINDS_OF_ORG, type Kind } from './kinds.ts'
 
 /** A search of the privacy accounting takes about a dozen computations on the service. */
 export const PRIVACY_TIMEOUT_MS = 120_000
@@ -31,20 +32,6 @@ export const PLAN_DEVICE_COLUMNS: readonly Column[] = [
   ['REPORTED', 'reported_at', 'time'],
   ['REASON', 'reason'],
 ]
-
-/** Objects that can be found by name or id and completed in a shell. */
-export type Kind =
-  | 'device'
-  | 'group'
-  | 'model'
-  | 'round'
-  | 'rollout'
-  | 'deployment'
-  | 'experiment'
-  | 'job'
-  | 'federation'
-  | 'integration'
-  | 'member'
 
 export interface FindContext {
   readonly connection: Connection
@@ -157,9 +144,6 @@ export const option = (
   field: string,
   more: NonNullable<ActionOption['parse']> | Omit<ActionOption, 'flags' | 'help' | 'field'> = {},
 ): ActionOption => ({ flags, help, field, ...(typeof more === 'object' ? more : { parse: more }) })
-
-/** Kinds with names that are unique only within an organization. */
-const KINDS_OF_ORG: readonly Kind[] = ['device', 'group', 'member']
 
 /** Returns the kind that a command looks up within the organization from --org; null if there is none. */
 export const foundInOrg = ({ args = [], options = [], finds = [] }: Action): Kind | null => {

@@ -90,8 +90,8 @@ export const rollouts: Resource = {
     move('start', 'Started', 'start a pending rollout'),
     move('pause', 'Paused', 'pause a rollout'),
     move('resume', 'Resumed', 'resume a rollout'),
-    move('advance', 'Advanced', 'take the next step now'),
-    move('rollback', 'Rolled back', 'return its devices to the previous version'),
+    move('advance', 'Advanced', 'advance a rollout by one step'),
+    move('rollback', 'Rolled back', 'roll back a rollout'),
     action('set-percentage', 'set the percentage of a rollout', `PUT ${AT}/percentage`, {
       args: [rollout, argument('percent', 'percentage, 0 to 100', { field: 'percentage', parse: 'number' })],
       done: 'The rollout of version {version} is {status} at {percentage}% ({rollout_id}).',

@@ -10,7 +10,7 @@ const refuseInvited = ({ email, status }: Row): Failure | null =>
 
 export const team: Resource = {
   name: 'team',
-  summary: 'manage people and how they sign in',
+  summary: 'manage people, roles, and the sign-in policy',
   actions: [
     action('add', 'invite a person', 'POST /api/v1/team', {
       args: [argument('email', 'email address', { field: 'email' })],
@@ -40,17 +40,17 @@ export const team: Resource = {
       confirm: 'Removing {email}',
       done: 'Removed.',
     }),
-    action('set-role', 'change what a member may do', `PATCH ${AT}`, {
+    action('set-role', 'change the role of a member', `PATCH ${AT}`, {
       args: [member, argument('role', ROLES.join(', '), { field: 'role' })],
       done: '{email} is now {role}.',
     }),
-    action('reset-factor', "remove a member's second factor", `DELETE ${AT}/second-factor`, {
+    action('reset-factor', "reset a member's second factor", `DELETE ${AT}/second-factor`, {
       args: [{ ...member, refuse: refuseInvited }],
-      confirm: 'Removing the second factor of {email}',
-      done: 'Removed: the password alone signs them in until they set up another.',
+      confirm: 'Resetting the second factor of {email}',
+      done: 'Reset: the password alone signs them in until they set up another.',
     }),
-    action('policy', 'show how people sign in', 'GET /api/v1/team/policy', { org: 'query' }),
-    action('set-policy', 'change how people sign in', 'PATCH /api/v1/team/policy', {
+    action('policy', 'show the sign-in policy', 'GET /api/v1/team/policy', { org: 'query' }),
+    action('set-policy', 'change the sign-in policy', 'PATCH /api/v1/team/policy', {
       options: [
         option('--require-mfa <who>', 'who must sign in with two factors', 'require_mfa', {
           choices: ['off', 'admins', 'all'],

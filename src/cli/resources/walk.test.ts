@@ -22,7 +22,7 @@ const STEPS: readonly Step[] = [
   [
     'devices show dd1',
     1,
-    "svc: Device 'dd1' does not exist, or this key may not see it.\nList them with: svc devices list\n",
+    "svc: Device 'dd1' does not exist, or this key has no access to it.\nList them with: svc devices list\n",
   ],
   [
     'devices summary',
@@ -57,7 +57,7 @@ const STEPS: readonly Step[] = [
   [
     'groups devices kichen',
     1,
-    /^svc: Group 'kichen' does not exist, or this key may not see it\. Did you mean 'kitchen'\?\n/,
+    /^svc: Group 'kichen' does not exist, or this key has no access to it\. Did you mean 'kitchen'\?\n/,
   ],
   ['groups update kitchen --name hall', 0, new RegExp(`^Changed group hall \\(${ID}\\)\\.\n$`)],
   ['groups remove hall d1', 0, 'Removed d1.\n'],
@@ -96,7 +96,11 @@ const STEPS: readonly Step[] = [
   ['rounds list', 0, /failed .* enough/],
   ['rounds list --status failed', 0, /failed .* enough/],
   ['rounds list --status completed', 0, 'Nothing matches.\n'],
-  ['rounds show 7', 1, "svc: Round '7' does not exist, or this key may not see it.\nList them with: svc rounds list\n"],
+  [
+    'rounds show 7',
+    1,
+    "svc: Round '7' does not exist, or this key has no access to it.\nList them with: svc rounds list\n",
+  ],
   ['rollouts list', 0, /^No rollouts/],
   [
     'rollouts create m --version 1.0.0 --percentage 500 --step 0',

@@ -1,22 +1,13 @@
 import { InvalidArgumentError } from 'commander'
-import { CONDITION_GRAMMAR, conditionOf } from '../../domain/condition-text.ts'
-import { DEVICE_FIELD_NAMES, type DeviceCondition, isDeviceField, MAX_CONDITIONS } from '../../domain/device-filter.ts'
-import { infiniteIn } from '../../domain/infinite-number.ts'
-import { meantBy } from '../../domain/misspelling.ts'
+import { conditionOrFault } from '../../domain/condition-text.ts'
+import { type DeviceCondition, MAX_CONDITIONS } from '../../domain/device-filter.ts'
 import { type ActionOption, option } from './resource.ts'
 
 const toConditions = (text: string, before: readonly DeviceCondition[] = []): readonly DeviceCondition[] => {
-  const condition = conditionOf(text)
-  if (condition === null) throw new InvalidArgumentError(`It must be ${CONDITION_GRAMMAR}.`)
+  const condition = conditionOrFault(text)
+  if (typeof condition === 'string') throw new InvalidArgumentError(condition)
   if (before.length >= MAX_CONDITIONS)
     throw new InvalidArgumentError(`At most ${MAX_CONDITIONS} conditions are accepted.`)
-  if (infiniteIn(condition.value) !== null) throw new InvalidArgumentError('A number is out of range.')
-  const { field } = condition
-  const meant =
-    isDeviceField(field) || text.includes(field)
-      ? null
-      : meantBy(field.replace('capabilities.', ''), DEVICE_FIELD_NAMES)
-  if (meant !== null) throw new InvalidArgumentError(`Did you mean ${meant}? The capability is ${field}.`)
   return [...before, condition]
 }
 

@@ -59,7 +59,7 @@ const backUp = async (session: Session, target: string | undefined, options: Bac
   const url = target === undefined ? undefined : targetFrom(session.io, target)
   const base = await session.apiBase(options.apiBase)
   if (options.dataDir === undefined && !(await isStopped(session, base))) return ofRunning(session, url, options)
-  if (options.dataDir === undefined && options.json === undefined) session.out.note(`No service answers at ${base}.`)
+  if (options.dataDir === undefined && options.json === undefined) session.out.note(`No service responds at ${base}.`)
   const argv = ['backup', ...(url === undefined ? [] : ['--target', url]), ...(options.verify ? ['--verify'] : [])]
   await runServiceProgram(session, argv, options)
 }

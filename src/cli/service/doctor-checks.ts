@@ -112,7 +112,7 @@ const service = async ({ baseUrl, client }: Connection, now: () => Date): Promis
   if (health instanceof Error) return [fail('Service', health.message, START)]
   // Another program may be responding.
   if (health.data?.version === undefined) {
-    return [fail('Service', `${baseUrl} answered ${health.response.status}; it is not this service`, START)]
+    return [fail('Service', `${baseUrl} returned ${health.response.status}; it is not this service`, START)]
   }
   const answered = now().getTime()
   const { version, timestamp } = health.data
@@ -125,7 +125,7 @@ const service = async ({ baseUrl, client }: Connection, now: () => Date): Promis
   const state =
     ready?.status === 200
       ? ok('Ready', 'yes')
-      : fail('Ready', `no (${ready?.status ?? 'no answer'})`, "See the service's log for the reason.")
+      : fail('Ready', `no (${ready?.status ?? 'no response'})`, "See the service's log for the reason.")
   const offsetSeconds = (Date.parse(timestamp) - (requested + answered) / 2) / 1000
   const clock = `${Math.abs(offsetSeconds).toFixed(1)} s ${offsetSeconds < 0 ? 'behind' : 'ahead of'} this machine`
   const isOff = Math.abs(offsetSeconds) > CLOCK_WARN_SECONDS + (answered - requested) / 2000
@@ -143,7 +143,7 @@ const key = async (session: Session, baseUrl: string): Promise<Finding> => {
   if (found === null) return warn('Key', `not signed in to ${baseUrl}`, 'Sign in with: svc login')
   const { client } = session.connectTo({ baseUrl, apiKey: found.key, timeoutMs: TIMEOUT_MS })
   const response = await client.GET('/api/v1/keys/self').catch(() => null)
-  if (response === null) return warn('Key', 'not checked: the service does not answer', START)
+  if (response === null) return warn('Key', 'not checked: the service does not respond', START)
   if (response.data === undefined)
     return fail('Key', `the key in ${found.source} is not valid`, 'Sign in again: svc login')
   const { name, scopes, org_id, expires_at } = response.data

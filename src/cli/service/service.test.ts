@@ -119,6 +119,9 @@ it('an invitation registers another machine as a device with one command, once',
   const invited = await runInProcess(['devices', 'invite', '--json'], operator)
   const { join } = JSON.parse(invited.stdout).invitations[0]
   expect(join).toMatch(/^[2-9A-Z]{4}-[2-9A-Z]{4}@http:\/\/127\.0\.0\.1:\d+$/)
+  // A shell can run it as it is: it has no placeholders.
+  const { stdout: shown } = await runInProcess(['devices', 'invite'], operator)
+  expect(shown).toMatch(/^svc agent --join [2-9A-Z]{4}-[2-9A-Z]{4}@http:\/\/127\.0\.0\.1:\d+\n$/)
 
   const agent = async (home: string, ...argv: string[]) => {
     const stop = new AbortController()
@@ -212,6 +215,8 @@ it('completes commands, options, and names from the service, and prints nothing 
   expect(await complete('rollouts list --status p')).toEqual(['pending', 'paused'])
   expect(await complete('groups add k')).toEqual(['kitchen'])
   expect(await complete('groups add kitchen d')).toEqual(['d0', 'd1'])
+  await svc('federation', 'create', 'clinics', '--org', 'acme')
+  expect(await complete('federation members c')).toEqual(['clinics'])
   expect(await complete('deploy m')).toEqual(['m'])
   expect(await complete('train start m --group k')).toEqual(['kitchen'])
   expect(await complete('groups show k', { SERVICE_API_BASE: 'http://127.0.0.1:1' })).toEqual([])

@@ -121,11 +121,11 @@ export const define = (command: Command, session: Session): void => {
         .default(DEFAULT_STRATEGY),
     )
     .option('--rounds <count>', 'number of rounds', wholeAboveZero, 10)
-    .option('--min-devices <count>', 'updates required per round', wholeAboveZero, 2)
+    .option('--min-devices <count>', 'minimum number of updates in a round', wholeAboveZero, 2)
     .option('--group <group>', 'only devices of this group, by name or id')
     .option(
       '--target-devices <count>',
-      'number of devices to aim for in each round (default: --min-devices; with privacy, the minimum)',
+      'number of devices to aim for in each round (default: --min-devices; with privacy, the lowest that works)',
       wholeAboveZero,
     )
     .option(
@@ -164,7 +164,7 @@ export const define = (command: Command, session: Session): void => {
     .option('--adaptive-clip', 'adapt the clip norm to the updates')
     .option(
       '--secure-aggregation [threshold]',
-      'mask the updates; this many devices must complete the round (default: two thirds)',
+      'mask the updates; this many devices must complete the round (default: two thirds of those selected)',
       wholeAboveZero,
     )
     .option('--raw-vector', 'model and updates are raw little-endian float32 vectors')
@@ -178,9 +178,9 @@ export const define = (command: Command, session: Session): void => {
       'metric for --stop-below and --publish best: loss (default), accuracy, f1, evaluation.f1',
     )
     .addOption(
-      new Option('--goal <direction>', 'which values of --metric are better (default: by its name)').choices([
-        ...GOALS,
-      ]),
+      new Option('--goal <direction>', 'which values of --metric are better (default: inferred from its name)').choices(
+        [...GOALS],
+      ),
     )
     .option('--patience <rounds>', 'number of rounds that --stop-below looks at', wholeAboveZero, 3)
     .addOption(

@@ -270,7 +270,7 @@ it('lists jobs, resumes a stopped one, and extends a completed one', async () =>
   expect(JSON.parse((await svc('train', 'list', '--status', 'running', '--json')).stdout)).toMatchObject({ total: 1 })
   expect(await svc('train', 'resume', 'nothing')).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining("Job or model 'nothing' does not exist, or this key may not see it."),
+    stderr: expect.stringContaining("Job or model 'nothing' does not exist, or this key has no access to it."),
   })
   await svc('train', 'stop', 'adam')
   const followed = svc('train', 'resume', 'adam', '--rounds', '1', '--follow')

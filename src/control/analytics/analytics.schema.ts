@@ -58,7 +58,7 @@ const Filters = Type.Optional(
         Type.Union([Platform, Type.Array(Platform, { minItems: 1, maxItems: PLATFORMS.length })]),
       ),
       min_sample_count: Type.Optional(
-        Type.Integer({ minimum: 1, description: 'Groups with fewer devices are withheld; below 5 counts as 5' }),
+        Type.Integer({ minimum: 1, description: 'Groups with fewer devices are withheld; values below 5 count as 5' }),
       ),
     },
     {

@@ -41,7 +41,7 @@ export const missing = (what: string, id: string, place = '') => ({
   status: 404,
   body: {
     error: 'not_found',
-    message: `${what} '${id}'${place && ` ${place}`} does not exist, or this key may not see it.`,
+    message: `${what} '${id}'${place && ` ${place}`} does not exist, or this key has no access to it.`,
     status_code: 404,
   },
 })

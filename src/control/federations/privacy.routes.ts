@@ -3,10 +3,11 @@ import { callerOf } from '../../platform/http/access.ts'
 import type { App } from '../../platform/http/app.ts'
 import { abortOnDisconnect } from '../../platform/http/client-disconnect.ts'
 import type { RouteConfig } from '../../platform/http/route-config.ts'
+import { warn } from '../../platform/http/warnings.ts'
 import { FederationParams } from './federations.schema.ts'
 import type { Checks } from './members.routes.ts'
 import { BudgetBody, HistoryQuery, PrivacyBudget, PrivacyHistory } from './privacy.schema.ts'
-import type { BudgetState, HistoryEntry, PrivacyService } from './privacy.service.ts'
+import { type BudgetState, type HistoryEntry, NO_BUDGET, type PrivacyService } from './privacy.service.ts'
 
 export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owned }: Checks): void => {
   const reads = { access: 'training:read', errors: ['not_found'], beforeInvalid: visible } satisfies RouteConfig
@@ -42,8 +43,12 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
     },
     async (request, reply) => {
       const { total_epsilon_budget, total_delta_budget } = request.body
-      const budget = { epsilon: total_epsilon_budget, delta: total_delta_budget ?? 1e-5 }
-      return present(await privacy.setBudget(requestingCaller(request, reply), request.params.federation_id, budget))
+      const budget = { epsilon: total_epsilon_budget, delta: total_delta_budget ?? NO_BUDGET.delta }
+      const state = await privacy.setBudget(requestingCaller(request, reply), request.params.federation_id, budget)
+      // Validation has filled in the default, so a request that left it out looks like one that named it.
+      if (budget.delta === NO_BUDGET.delta && state.formerDelta !== null && state.formerDelta !== budget.delta)
+        warn(request, `total_delta_budget is now ${budget.delta}, its default; it was ${state.formerDelta}`)
+      return present(state)
     },
   )
 

@@ -15,7 +15,7 @@ import { examples } from './federations.examples.ts'
 
 const Accountant = OneOf(['rdp', 'pld'], {
   title: 'LedgerAccountant',
-  description: 'The tighter bound: Renyi differential privacy, or the privacy loss distribution',
+  description: 'The tighter bound: Rényi differential privacy, or the privacy loss distribution',
 })
 const Delta = Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1 })
 const Epsilon = Type.Number({ minimum: 0 })
@@ -88,7 +88,7 @@ export const Estimate = Body('PrivacyEstimate', 'What a private round would cost
     minimum: 0,
     description: 'The increase of epsilon; less than the cost of the round alone, because costs are composed',
   }),
-  would_exceed_budget: Type.Boolean({ description: 'true until a budget is set' }),
+  would_exceed_budget: Type.Boolean({ description: 'True until a budget is set' }),
   budget_epsilon: Type.Number({ minimum: 0, description: '0 until a budget is set' }),
   target_delta: Delta,
   accountant: Accountant,

@@ -102,17 +102,22 @@ export const createPrivacyService = (
     },
 
     /** The budget may be lower than what is spent: then nothing more can be. Another delta means costs are computed again. */
-    async setBudget(caller: RequestingCaller, federationId: string, budget: Budget): Promise<BudgetState> {
+    async setBudget(
+      caller: RequestingCaller,
+      federationId: string,
+      budget: Budget,
+    ): Promise<BudgetState & { readonly formerDelta: number | null }> {
       const federation = await federations.getAsOwner(caller, federationId)
       requireDelta(budget.delta)
-      await database.transaction(async (tx) => {
+      const former = await database.transaction(async (tx) => {
         const before = await ledgerStore.lockBudget(tx, federation.id)
         await ledgerStore.setBudget(tx, federation.id, budget, now())
         auditNote({ kind: 'federation', ...federation, before, after: budget, onlyIfChanged: true })
         await changed(tx, federation.id)
         if (before !== null && before.delta !== budget.delta) await ledgerStore.forgetCosts(tx, federation.id)
+        return before
       })
-      return stateOf(caller, federation.id)
+      return { ...(await stateOf(caller, federation.id)), formerDelta: former?.delta ?? null }
     },
 
     async history(caller: RequestingCaller, federationId: string, page: { limit: number; offset: number }) {

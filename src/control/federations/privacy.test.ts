@@ -48,6 +48,20 @@ describe('a privacy budget over HTTP', () => {
     expect((await send(beta, 'GET', `/federations/${id}/privacy`)).body).toMatchObject(requested)
   })
 
+  it('warns if a request without delta resets it to the default', async () => {
+    const { world, admin, found } = await openFederation()
+    const path = `/api/v1/federations/${await found()}/privacy/budget`
+    const set = async (body: object) => {
+      const { status, headers } = await world.request('PUT', path, { key: admin, body })
+      return [status, headers.get('x-service-warning')]
+    }
+    const delta = 'total_delta_budget is now 0.00001, its default; it was 1e-9'
+    expect(await set({ total_epsilon_budget: 5 })).toEqual([200, null])
+    expect(await set({ total_epsilon_budget: 5, total_delta_budget: 1e-9 })).toEqual([200, null])
+    expect(await set({ total_epsilon_budget: 6 })).toEqual([200, delta])
+    expect(await set({ total_epsilon_budget: 7 })).toEqual([200, null])
+  })
+
   it('rejects invalid values and names the field', async () => {
     const { admin, send, found } = await openFederation()
     const id = await found()

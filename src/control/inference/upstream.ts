@@ -50,7 +50,7 @@ export const readWhole = async (response: AsyncIterable<Buffer>, maxBytes: numbe
   try {
     for await (const piece of response) {
       size += piece.length
-      if (size > maxBytes) throw failed(`The inference server answers with more than ${maxBytes} bytes.`)
+      if (size > maxBytes) throw failed(`The response of the inference server is larger than ${maxBytes} bytes.`)
       pieces.push(piece)
     }
   } catch (error) {
@@ -89,7 +89,7 @@ const refusalOf = async (response: IncomingMessage): Promise<ServiceError> => {
   }
   const upstreamMessage = messageIn((await readWhole(response, MAX_REFUSAL_BYTES)).toString('utf8'))
   const message =
-    upstreamMessage ?? `The inference server answers with status ${status}. Is SERVICE_INFERENCE_URL its address?`
+    upstreamMessage ?? `The inference server returned status ${status}. Is SERVICE_INFERENCE_URL its address?`
   if (status === 503 || status === 429) {
     const retryAfterSeconds = secondsIn(response.headers['retry-after'])
     return new ServiceError('upstream_busy', message, { retryAfterSeconds })

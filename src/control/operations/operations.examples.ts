@@ -63,7 +63,7 @@ export const examples = {
   integrationTest: { ok: true, status: 204, response: '', milliseconds: 41 },
   deadLetterList: {
     dead_letters: [
-      { id: 3, type: 'rollout.changed', event, reason: 'The receiver answered 400: unknown type', at: times.reported },
+      { id: 3, type: 'rollout.changed', event, reason: 'The receiver returned 400: unknown type', at: times.reported },
     ],
   },
   redelivery: { delivered: 1, remaining: 0, error: null },

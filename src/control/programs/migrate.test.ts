@@ -242,7 +242,7 @@ it.skipIf(!hasOwnServer)(
       /The move stopped: permission denied .*\. Make the user of --to the owner of that database/,
     )
     await expect(start({ dataDir, databaseUrl: limited.href }, new Date())).rejects.toThrow(
-      /^The database user may not create tables \(permission denied .*\)\. Make it the owner/,
+      /^The database user is not allowed to create tables \(permission denied .*\)\. Make it the owner/,
     )
     const service = await runService(dataDir, { SERVICE_DATABASE_URL: target.href })
     await expect.poll(service.output).toContain('the data folder has the embedded database of another')

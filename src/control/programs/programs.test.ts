@@ -96,16 +96,19 @@ it.runIf(process.platform === 'linux')('too few open files are one message, with
   ] as const) {
     expect(await withLimit('-n 40', argv, dataDir)).toEqual({
       code: 1,
-      stderr: expect.stringMatching(/^This process may open only 40 files, .*ulimit -n.*\n$/),
+      stderr: expect.stringMatching(/^This process can open only 40 files, .*ulimit -n.*\n$/),
     })
   }
 })
 
-it.runIf(process.platform === 'linux').each(['-f', '-v'])('ulimit %s is named if it is too low', async (option) => {
+it.runIf(process.platform === 'linux').each([
+  ['-f', 100, 'This process is not allowed to write files as large as it needs.'],
+  ['-v', 20_000_000, "The limit on this process's address space is too low."],
+])('ulimit %s is named if it is too low', async (option, limit, fault) => {
   const dataDir = join(await emptyFolder(), 'data')
-  expect(await withLimit(`${option} ${option === '-f' ? 100 : 20_000_000}`, [], dataDir)).toEqual({
+  expect(await withLimit(`${option} ${limit}`, [], dataDir)).toEqual({
     code: 1,
-    stderr: expect.stringMatching(new RegExp(`^This process may .* ulimit ${option} in the shell, .*\\n$`)),
+    stderr: expect.stringMatching(new RegExp(`^${fault} .* ulimit ${option} in the shell, .*\\n$`)),
   })
 })
 

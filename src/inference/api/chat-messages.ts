@@ -69,9 +69,18 @@ const readCalls = (given: unknown, where: string): readonly ToolCall[] => {
 }
 
 const UNDERSTOOD: Readonly<Record<string, readonly string[]>> = {
-  assistant: ['role', 'content', 'tool_calls'],
+  assistant: ['role', 'content', 'name', 'tool_calls'],
   // Many clients repeat the function's name here, although the call already contains it.
   tool: ['role', 'content', 'tool_call_id', 'name'],
+}
+
+/** As in OpenAI's API. */
+const MAX_NAME_LENGTH = 64
+
+const readName = (name: unknown, at: string): string | null => {
+  if ((name ?? null) === null) return null
+  if (typeof name === 'string' && name !== '' && name.length <= MAX_NAME_LENGTH) return wellFormed(name)
+  throw invalid(`${at} must be a string of 1 to ${MAX_NAME_LENGTH} characters.`, at)
 }
 
 const readMessage = (message: Given, index: number): ChatMessage => {
@@ -81,11 +90,18 @@ const readMessage = (message: Given, index: number): ChatMessage => {
     const known = Object.keys(ROLES).join(', ')
     throw invalid(`${at}.role must be one of ${known}, got '${message.role.slice(0, 100)}'.`, `${at}.role`)
   }
-  assertOnly(message, at, UNDERSTOOD[role] ?? ['role', 'content'])
+  assertOnly(message, at, UNDERSTOOD[role] ?? ['role', 'content', 'name'])
   const toolCalls = role === 'assistant' ? readCalls(message.tool_calls, `${at}.tool_calls`) : []
   const content = role === 'assistant' && (message.content ?? null) === null ? '' : message.content
-  if (role !== 'tool')
-    return { role, content: readTexts(content, `${at}.content`), ...(toolCalls.length > 0 && { toolCalls }) }
+  if (role !== 'tool') {
+    const name = readName(message.name, `${at}.name`)
+    return {
+      role,
+      content: readTexts(content, `${at}.content`),
+      ...(name !== null && { name }),
+      ...(toolCalls.length > 0 && { toolCalls }),
+    }
+  }
   const { tool_call_id: toolCallId } = message
   if (typeof toolCallId !== 'string')
     throw invalid(`${at}.tool_call_id is required: the id of the call that produced this result.`, `${at}.tool_call_id`)

@@ -85,6 +85,26 @@ test('every field is read', () => {
   expect(read({ stop: 'x', max_tokens: 7, max_completion_tokens: 7 })).toMatchObject({ stop: ['x'], maxTokens: 7 })
 })
 
+test('messages keep the names of their participants, except results, whose call names the function', () => {
+  const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '' } }
+  const { messages: named } = read({
+    messages: [
+      { role: 'system', name: 'rules', content: 'Be brief.' },
+      { role: 'user', name: 'Ann', content: 'Hi' },
+      { role: 'user', name: null, content: 'Hi' },
+      { role: 'assistant', name: 'helper', content: null, tool_calls: [call] },
+      { role: 'tool', name: 'f', tool_call_id: 'c', content: '1' },
+    ],
+  })
+  expect(named).toEqual([
+    { role: 'system', name: 'rules', content: 'Be brief.' },
+    { role: 'user', name: 'Ann', content: 'Hi' },
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', name: 'helper', content: '', toolCalls: [{ id: 'c', name: 'f', arguments: {} }] },
+    { role: 'tool', toolCallId: 'c', content: '1' },
+  ])
+})
+
 test('nested fields that are null count as absent', () => {
   const json_schema = { name: 'x', description: null, schema: null, strict: null }
   expect(
@@ -109,7 +129,7 @@ test.each([
   [{ tools: [{ type: 'web_search' }] }, 'tools[0].type'],
   [{ store: true }, 'store'],
   [{ top_k: 40 }, 'top_k'],
-  [{ messages: [{ role: 'user', content: 'x', name: 'Ann' }] }, 'messages[0].name'],
+  [{ messages: [{ role: 'user', content: 'x', weight: 0 }] }, 'messages[0].weight'],
   [{ messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }, 'messages[0].content[0]'],
   [{ response_format: { type: 'json_object', schema: {} } }, 'response_format.schema'],
   [
@@ -182,6 +202,11 @@ test.each([
     'max_tokens and max_completion_tokens are two names of one limit. Send one.',
   ],
   [{ stream_options: {} }, 'stream_options', 'stream_options is only for requests with stream true.'],
+  ...['', 'x'.repeat(65), 5].map((name): [object, string, string] => [
+    { messages: [{ role: 'user', content: 'x', name }] },
+    'messages[0].name',
+    'messages[0].name must be a string of 1 to 64 characters.',
+  ]),
   [{ temprature: 1 }, 'temprature', "'temprature' is not a field of this request. Leave it out."],
   [{ __proto__x: 1, toString: 1 }, '__proto__x', "'__proto__x' is not a field of this request. Leave it out."],
 ])('%j is refused, and the error names the field', (fields, param, message) => {

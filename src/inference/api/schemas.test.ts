@@ -78,6 +78,11 @@ const REFUSED: readonly (readonly [what: string, schema: Schema, message: string
   ['101 objects alike', { anyOf: many(101, (i) => object({ a: { minimum: i } })) }, OPEN],
   ['many optional properties', { properties: named(101, () => ({})) }, 'more than 100 optional properties in a row'],
   ['an automaton too large', { type: 'string', pattern: '.*a.{12}' }, 'needs too large an automaton'],
+  [
+    'an automaton too slow to build',
+    { type: 'string', pattern: '^((a|b){1,40}){1,40}$' },
+    'needs too large an automaton',
+  ],
   ['classes without end', { type: 'string', pattern: many(300, (i) => `[\\p{L}${i}]`).join('') }, 'JSON schema'],
   ['many long strings', { properties: named(20, (i) => ({ type: 'string', maxLength: 1900 + i })) }, 'repetitions'],
   ['many multiples', { properties: named(99, (i) => ({ type: 'integer', multipleOf: 101 + i })) }, 'JSON schema'],

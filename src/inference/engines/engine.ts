@@ -11,6 +11,8 @@ export type EngineName = (typeof ENGINE_NAMES)[number] | 'openai'
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
   readonly content: string
+  /** The participant's name, for templates that show it. Not for the tool role. */
+  readonly name?: string
   /** Only for the assistant role. */
   readonly toolCalls?: readonly ToolCall[]
   /** Only for the tool role: the call that this is the result of. */

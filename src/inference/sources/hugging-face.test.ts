@@ -199,7 +199,7 @@ it('a busy hub is retried after the time it requests, and finally reported', asy
   expect([(await readFile(path)).equals(weights), waits]).toEqual([true, [0, 0]])
   busy.push(500, 500, 500)
   await expect(find(hub, 'hf:org/tiny')).rejects.toThrow(
-    `Hugging Face cannot be reached: ${new URL(hub.endpoint).host} answered 500.`,
+    `Hugging Face cannot be reached: ${new URL(hub.endpoint).host} returned 500.`,
   )
 })
 

@@ -68,7 +68,7 @@ const refusalOf = (source: HuggingFaceSource, { endpoint, token }: HuggingFaceSe
         { advice: `See ${page}` },
       )
     }
-    return new TransferError(`${endpoint.host} answered ${status} about ${repo}.`, { advice: 'Try again later.' })
+    return new TransferError(`${endpoint.host} returned ${status} for ${repo}.`, { advice: 'Try again later.' })
   }
 }
 

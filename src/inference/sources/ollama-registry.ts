@@ -120,7 +120,7 @@ export const findInOllamaRegistry = async (source: OllamaSource, settings: Ollam
         advice: 'Pull it with Ollama where you are signed in, then push the file.',
       })
     }
-    return new TransferError(`${registry.host} answered ${response.status} about ${label}.`, {
+    return new TransferError(`${registry.host} returned ${response.status} for ${label}.`, {
       advice: 'Try again later.',
     })
   }

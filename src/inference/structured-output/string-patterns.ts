@@ -1,10 +1,7 @@
-import { createRequire } from 'node:module'
-import type { CharSet, Concatenation, DFA, Element, NFA, NoParent } from 'refa'
+import type { CharSet, Concatenation, DFA, Element, NoParent } from 'refa'
 import { choice, type GrammarNode, rule, sequence, text } from './grammar.ts'
 import { quotedString } from './json-nodes.ts'
-
-/** Loading takes a tenth of a second, so it happens only for a schema with a pattern. Node caches the module. */
-const library = () => createRequire(import.meta.url)('refa') as typeof import('refa')
+import { type Budget, createBudget, library } from './pattern-budget.ts'
 
 /** The message says why a pattern cannot be enforced, as the end of a sentence about it. */
 export class PatternFault extends Error {}
@@ -19,9 +16,6 @@ export interface Lengths {
 export type StringPatterns = (patterns: readonly string[], lengths: Lengths) => GrammarNode
 
 const MAX_PARTS = 1000
-/** Limits the states that one schema's automata may have in between, and thereby the time. */
-const MAX_NFA_NODES = 6000
-const MAX_DFA_NODES = 2000
 
 /** Characters of a JSON string without \u escapes: no unpaired surrogates, and only controls with a letter escape. */
 const WRITTEN = [
@@ -39,19 +33,11 @@ export const stringPatterns = (rules: Map<string, GrammarNode>): StringPatterns 
   const known = new Map<string, GrammarNode>()
   return (patterns, lengths) => {
     const key = JSON.stringify([patterns, lengths.min, lengths.max])
-    budget ??= {
-      nfa: new (library().NFA.LimitedNodeFactory)(MAX_NFA_NODES),
-      dfa: new (library().DFA.LimitedNodeFactory)(MAX_DFA_NODES),
-    }
+    budget ??= createBudget()
     const node = known.get(key) ?? withRules(automatonOf(patterns, lengths, budget), `pattern-${known.size}`, rules)
     known.set(key, node)
     return node
   }
-}
-
-interface Budget {
-  readonly nfa: NFA.LimitedNodeFactory
-  readonly dfa: DFA.LimitedNodeFactory
 }
 
 /** An automaton for strings, and the meaning of the letters on its edges. */
@@ -61,7 +47,7 @@ interface Automaton {
 }
 
 /** Builds the automaton for strings of such a length that contain a match of each pattern (ECMA-262, as JSON Schema requires). */
-const automatonOf = (patterns: readonly string[], { min, max }: Lengths, { nfa, dfa }: Budget): Automaton => {
+const automatonOf = (patterns: readonly string[], { min, max }: Lengths, budget: Budget): Automaton => {
   const { CharBase, CharSet, DFA, JS, NFA, TooManyNodesError } = library()
   try {
     // With Unicode mode as JSON Schema requires; otherwise without it, because many people use escapes that it does not allow.
@@ -82,11 +68,11 @@ const automatonOf = (patterns: readonly string[], { min, max }: Lengths, { nfa, 
     const last = Math.max(letters.sets.length - 1, 0)
     const lettersOf = (characters: CharSet): CharSet =>
       CharSet.empty(last).union(letters.split(characters).map((letter) => ({ min: letter, max: letter })))
-    const automata = parts.map((part) => NFA.fromRegex(withClasses(part, lettersOf), { maxCharacter: last }, {}, nfa))
-    const states = DFA.fromFA(
-      automata.reduce((one, other) => NFA.fromIntersection(one, other, nfa)),
-      dfa,
+    const automata = parts.map((part) =>
+      NFA.fromRegex(withClasses(part, lettersOf), { maxCharacter: last }, {}, budget.nfa),
     )
+    const automaton = automata.reduce((one, other) => NFA.fromIntersection(one, other, budget.nfa))
+    const states = DFA.fromTransitionIterator(budget.steps(automaton), automaton, budget.dfa)
     states.minimize()
     if (states.isEmpty) throw new PatternFault('matches no string of the allowed length and format.')
     return {

@@ -45,7 +45,7 @@ const fetchInto = async (sink: Sink, url: URL): Promise<void> => {
         const { response } = await follow(url, { headers, signal })
         if (response.ok || response.status === 416) return response
         await response.body?.cancel()
-        throw response.status === 404 ? new Missing() : new Interruption(`${url.host} answered ${response.status}`)
+        throw response.status === 404 ? new Missing() : new Interruption(`${url.host} returned ${response.status}`)
       }
       return await resumeDownload({ sink, send, size: null, stallMs: STALL_MS, signal: undefined })
     } catch (error) {

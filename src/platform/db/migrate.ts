@@ -35,7 +35,7 @@ export const migrate = async (db: Database, migrations: readonly Migration[]): P
 
 const mayNotCreate = (error: Error): StartError =>
   new StartError(
-    `The database user may not create tables (${error.message}). Make it the owner of the database: ` +
+    `The database user is not allowed to create tables (${error.message}). Make it the owner of the database: ` +
       'alter database … owner to …',
     error,
   )

@@ -123,7 +123,8 @@ const credentialsOf = (request: FastifyRequest): Promise<Caller> | null => {
 const calledBy = (request: FastifyRequest): Called => request as FastifyRequest & Called
 
 const assertAllowed = (caller: Caller, { access, deviceKeys }: RouteConfig): void => {
-  if (deviceKeys === false && isDeviceKey(caller)) throw forbidden("A device's own key may not do this.")
+  if (deviceKeys === false && isDeviceKey(caller))
+    throw forbidden("A device's own key cannot do this. Use a key that was created for a person or a program.")
   if (access === 'public' || access === 'any-key') return
   const accepted: readonly Grant[] = typeof access === 'string' ? [access] : access
   if (accepted.some((grant) => holds(caller, grant))) return

@@ -51,7 +51,7 @@ it.each([
   expect(asUnwritable(new Error('staging failed', { cause: error }))?.toJSON()).toEqual({
     error: 'unavailable',
     message:
-      "The service may not read or write its files. Its operator must make the service's user their owner, and the disk writable.",
+      "The service has no permission to read or write its files. Its operator must make the service's user their owner, and the disk writable.",
     status_code: 503,
   })
   const connecting = Object.assign(new Error('connect EACCES'), { code: 'EACCES', syscall: 'connect' })

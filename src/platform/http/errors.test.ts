@@ -172,7 +172,7 @@ test('a missing resource is 404 before its body is validated', async () => {
     })
     return response.json()
   }
-  const gone = missing("Thing 'lost' does not exist, or this key may not see it.")
+  const gone = missing("Thing 'lost' does not exist, or this key has no access to it.")
   expect(await put('lost', '{}')).toEqual(gone)
   expect(await put('lost', '{')).toEqual(gone)
   expect(await put('lost', 'x', 'text/plain')).toEqual(gone)

@@ -41,7 +41,7 @@ export const refuseForeignHosts = (app: App, settings: HostSettings, refusal: (m
     const page = `${origin}`.slice(0, 100)
     done(
       refusal(
-        `This server requires no key, so pages of '${page}' may not call it. To allow them, ${ADVICE} https://fleet.example.org, ` +
+        `This server requires no key, so pages of '${page}' are not allowed to call it. To allow them, ${ADVICE} https://fleet.example.org, ` +
           'or list their origin in SERVICE_CORS_ORIGINS.',
       ),
     )

@@ -8,7 +8,7 @@ test('counts requests, and puts their durations into every bucket whose bound th
 
   const text = await registry.getSingleMetricAsString('http_requests_total')
   expect(text.split('\n')).toEqual([
-    '# HELP http_requests_total Requests answered or aborted (499), by method, route pattern, and status',
+    '# HELP http_requests_total Requests completed or aborted (499), by method, route pattern, and status',
     '# TYPE http_requests_total counter',
     'http_requests_total{method="GET",route="/models",status="200"} 4',
     'http_requests_total{method="GET",route="/models",status="404"} 1',

@@ -80,11 +80,11 @@ const createRequestCounts = () => {
     metrics: [
       metric(
         'http_requests_total',
-        'Requests answered or aborted (499), by method, route pattern, and status',
+        'Requests completed or aborted (499), by method, route pattern, and status',
         'counter',
         () => all().map(({ labels, places }) => ({ labels, value: sum(places) })),
       ),
-      metric(DURATION, 'Time from the arrival of a request to the end of its answer', 'histogram', () =>
+      metric(DURATION, 'Time from the arrival of a request to the end of its response', 'histogram', () =>
         all().flatMap(histogramOf),
       ),
     ],

@@ -13,10 +13,10 @@ const MEANING: Readonly<Record<ErrorCode, string>> = {
   expired_token: 'The code of the sign-in is unknown, used, or expired',
   access_denied: 'The sign-in was denied',
   unauthorized: 'The API key is missing or invalid',
-  forbidden: 'The API key may not do this',
+  forbidden: 'The API key is not allowed to do this',
   not_found: 'The resource does not exist',
   conflict:
-    'The resource already exists, its state does not allow this, or something that the request refers to was deleted meanwhile',
+    'The resource already exists, its state does not allow this, or something that the request refers to was deleted in the meantime',
   expectation_failed: 'The Expect header asks for something other than 100-continue',
   rate_limited: 'Too many requests; retry after the number of seconds in the Retry-After header',
   internal_error: 'Unexpected server error',
@@ -34,7 +34,7 @@ const ErrorBody = Body(
   'What went wrong, and what to do about it',
   {
     error: 'not_found',
-    message: "Device 'pixel-8-0043' does not exist, or this key may not see it.",
+    message: "Device 'pixel-8-0043' does not exist, or this key has no access to it.",
     status_code: 404,
   },
   {

@@ -12,7 +12,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   uuid: 'a UUID',
   'date-time': 'an ISO 8601 timestamp such as 2026-01-31T12:00:00Z',
   date: 'a date such as 2026-01-31',
-  email: 'an e-mail address',
+  email: 'an email address',
   uri: 'a URL',
 }
 

@@ -103,7 +103,7 @@ it('a refusal that never ends is given up, with its connection', { timeout: 30_0
   const { signal } = new AbortController()
   await expect(
     downloadFile({ ...remote, url }, join(await emptyFolder(), 'tiny.gguf'), { signal, tries: 1 }),
-  ).rejects.toThrow('answered 503')
+  ).rejects.toThrow('returned 503')
   await closed
 })
 

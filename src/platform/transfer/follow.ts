@@ -32,7 +32,7 @@ const ask = async (url: URL, headers: Record<string, string>, requested: Request
   const stop = new AbortController()
   const giveUp = (): void => stop.abort(requested.signal.reason)
   requested.signal.addEventListener('abort', giveUp)
-  const timer = setTimeout(() => stop.abort(new Error(`no answer within ${ANSWER_MS / 1000} s`)), ANSWER_MS)
+  const timer = setTimeout(() => stop.abort(new Error(`no response within ${ANSWER_MS / 1000} s`)), ANSWER_MS)
   try {
     requested.signal.throwIfAborted()
     return await fetch(url, {
@@ -45,7 +45,7 @@ const ask = async (url: URL, headers: Record<string, string>, requested: Request
   } catch (error) {
     requested.signal.throwIfAborted()
     const reason = reasonOf(stop.signal.aborted ? stop.signal.reason : error)
-    throw new Interruption(`no answer from ${url.host}${throughProxy(url)} (${reason})`, { cause: error })
+    throw new Interruption(`no response from ${url.host}${throughProxy(url)} (${reason})`, { cause: error })
   } finally {
     clearTimeout(timer)
     requested.signal.removeEventListener('abort', giveUp)
@@ -74,7 +74,7 @@ export const follow = async (start: URL, requested: Request): Promise<FollowedRe
       // A body that never ends would otherwise keep its socket, and with it the process.
       const limited = withAbortableBody(response, AbortSignal.timeout(REFUSAL_MS))
       const body = await jsonOf(limited, MAX_REFUSAL_BYTES).catch(() => null)
-      throw new Interruption(`${url.host} answered ${status}`, {
+      throw new Interruption(`${url.host} returned ${status}`, {
         waitMs: waitAskedFor(response),
         refusal: { status, body },
       })
@@ -103,8 +103,7 @@ export const jsonOf = async (response: Response, maxBytes: number): Promise<unkn
   let size = 0
   for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += part.length
-    if (size > maxBytes)
-      throw new TransferError(`The answer is longer than the ${maxBytes} bytes that are read of one.`)
+    if (size > maxBytes) throw new TransferError(`The response is longer than the limit of ${maxBytes} bytes.`)
     parts.push(part)
   }
   return jsonOrNull(Buffer.concat(parts).toString('utf8'))

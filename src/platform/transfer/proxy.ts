@@ -85,7 +85,7 @@ const openTunnel = (proxy: URL, url: URL, signal: AbortSignal): Promise<Socket> 
     connecting.on('connect', ({ statusCode }, socket) => {
       if (statusCode === 200) return resolve(socket)
       socket.destroy()
-      reject(new Error(`the proxy answered ${statusCode}`))
+      reject(new Error(`the proxy returned ${statusCode}`))
     })
     connecting.on('error', reject)
     connecting.end()

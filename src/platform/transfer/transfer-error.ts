@@ -44,8 +44,8 @@ const WORDS: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'no route to host',
   ENETUNREACH: 'no network',
   EADDRNOTAVAIL: 'no local address',
-  ETIMEDOUT: 'no answer',
-  UND_ERR_CONNECT_TIMEOUT: 'no answer',
+  ETIMEDOUT: 'no response',
+  UND_ERR_CONNECT_TIMEOUT: 'no response',
 }
 
 /** Codes that are less informative than their messages, about a proxy. */

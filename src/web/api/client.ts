@@ -11,7 +11,7 @@ export const api = createClient({ baseUrl: window.location.origin })
 
 const SAYS = {
   read: 'The service does not respond. It may be restarting; this page retries automatically.',
-  slow: 'The service does not respond within 30 s. It may be overloaded; try again in a moment.',
+  slow: 'The service did not respond within 30 s. It may be overloaded; try again in a moment.',
   write: 'The service did not respond, so it is unknown whether this was done. Check that before you try again.',
   again: 'The service does not respond. Try again in a moment.',
 } as const

@@ -1,7 +1,7 @@
-import { type ReactNode, useEffect } from 'react'
+import { type ReactNode, useDeferredValue, useEffect } from 'react'
 import { capital, plural } from '../text/format.ts'
 import { usePageState } from '../url/use-page-state.ts'
-import { Choice } from './form.tsx'
+import { Choice, SearchField } from './form.tsx'
 import { Aside, Button, Filters, type Loadable, Loaded, PageHeader, Panel, Quiet, Warnings } from './layout.tsx'
 import { Table, type TableProps } from './table.tsx'
 
@@ -15,27 +15,40 @@ export const pageQuery = (page: number) => ({
   offset: (Math.min(LAST, Math.max(1, Math.trunc(page))) - 1) * PAGE,
 })
 
-/** Makes a hook for the page, and the value of one filter, of a list; both are in the address. */
+/**
+ * Makes a hook for the page, and the value of one filter, of a list; both are in the address. With `searchLabel`, the list can
+ * be searched too.
+ */
 export const createListState = <Name extends string, Value extends string>(
   filter: Name,
   options: readonly (readonly [Value | '', string])[],
+  searchLabel?: string,
 ) => {
-  const defaults: Readonly<Record<string, string | number>> = { [filter]: '', page: 1 }
+  const defaults: Readonly<Record<string, string | number>> = { q: '', [filter]: '', page: 1 }
   const words = { [filter]: options }
   return () => {
     const [state, change] = usePageState(defaults, words)
     const page = Number(state.page)
     const value = state[filter] as Value | ''
-    const onFilter = (chosen: string): void => change({ [filter]: chosen, page: 1 })
+    const typed = String(state.q)
+    const q = useDeferredValue(typed)
+    const onFilter = (name: string) => (chosen: string) => change({ [name]: chosen, page: 1 })
     return {
-      isFiltered: value !== '',
+      isFiltered: value !== '' || q !== '',
       /** Parameters for the service, which gets no empty ones. */
-      query: { ...pageQuery(page), [filter]: value } as ReturnType<typeof pageQuery> & Readonly<Record<Name, Value>>,
+      query: { ...pageQuery(page), ...(searchLabel !== undefined && { q }), [filter]: value } as ReturnType<
+        typeof pageQuery
+      > & { readonly q?: string } & Readonly<Record<Name, Value>>,
       /** Properties of the `ListPage`. */
       list: {
         page,
         onPage: (next: number): void => change({ page: next }),
-        filters: <Choice label={capital(filter)} value={value} options={options} onChange={onFilter} />,
+        filters: (
+          <>
+            {searchLabel !== undefined && <SearchField label={searchLabel} value={typed} onChange={onFilter('q')} />}
+            <Choice label={capital(filter)} value={value} options={options} onChange={onFilter(filter)} />
+          </>
+        ),
       },
     }
   }

@@ -74,7 +74,7 @@ export const createApprovalEnds = ({ database, events, now }: Context) => {
 
   /** Ends an expired request, in a transaction. */
   const expireIn = (tx: Executor, id: string): Promise<void> =>
-    unaudited(() => dropIn(tx, id, 'expired', { by: null, reason: 'Nobody decided it within a week.' }))
+    unaudited(() => dropIn(tx, id, 'expired', { by: null, reason: 'No admin approved or rejected it within a week.' }))
 
   /** Ends all expired requests. */
   const expire = async (): Promise<void> => {

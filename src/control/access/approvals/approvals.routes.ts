@@ -56,7 +56,7 @@ export const approvalsRoutes = (app: App, approvals: Approvals): void => {
         summary: 'Approve a request and carry it out',
         description:
           'Requires an admin other than the requester, signed in or with a personal key. The action runs exactly as requested. If ' +
-          'its target has changed in the meantime, or the requester may no longer do this, nothing happens: the response is ' +
+          'its target has changed in the meantime, or the requester is no longer allowed to do this, nothing happens: the response is ' +
           '409 and the request fails.',
       },
       config: decides,

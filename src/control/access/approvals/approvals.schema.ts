@@ -5,7 +5,8 @@ import { examples } from '../access.examples.ts'
 
 const Status = OneOf(APPROVAL_STATUSES, {
   title: 'ApprovalStatus',
-  description: 'failed: approved, but its target had changed in the meantime, or the requester may no longer do this',
+  description:
+    'failed: approved, but its target had changed in the meantime, or the requester is no longer allowed to do this',
 })
 const Who = Nullable(Type.String({ description: 'Id of a person or key' }))
 const Name = Nullable(Type.String({ description: 'Null when there is none or it was erased' }))

@@ -112,7 +112,7 @@ describe('moving an alias in an organization that requires approvals', () => {
     const tooLate = await fresh.call('POST', `/approvals/${String(late.id)}/approve`)
     expect(tooLate).toMatchObject({ status: 409, body: { message: expect.stringContaining('is expired') } })
     expect((await fresh.call('GET', '/approvals')).body).toMatchObject({
-      approvals: [{ status: 'expired', reason: 'Nobody decided it within a week.', decided_by: null }],
+      approvals: [{ status: 'expired', reason: 'No admin approved or rejected it within a week.', decided_by: null }],
     })
     await ada.signIn('ada@acme.example')
     await bob.signIn('bob@acme.example')

@@ -93,7 +93,7 @@ describe('an expired request', () => {
     const shown = await ada.call('GET', `/models/${model}/rollouts/${String(rollout.body.rollout_id)}`)
     expect(shown.body).toMatchObject({ status: 'pending', warnings: [] })
     const ended = await ada.call('GET', `/deployments/${String(deployment.body.deployment_id)}`)
-    expect(ended.body).toMatchObject({ status: 'rejected', reason: 'Nobody decided it within a week.' })
+    expect(ended.body).toMatchObject({ status: 'rejected', reason: 'No admin approved or rejected it within a week.' })
     const another = await ada.call('POST', '/deploy/execute', { model_name: name, model_version: '1' })
     await expireAll()
     const listed = (await ada.call('GET', '/deployments')).body.deployments as {

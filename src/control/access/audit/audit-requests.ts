@@ -55,7 +55,11 @@ export const auditRequests = (app: App, audit: Audit): void => {
       return observed(witness, async () => handler.call(this, request, reply))
     }
     const onSend: onSendAsyncHookHandler = async (request, { statusCode }) => {
-      if (statusCode >= 400) await refused(action, request, statusCode)
+      if (statusCode < 400) return
+      // Fastify would replace the answer by this error, with its message.
+      await refused(action, request, statusCode).catch((err: unknown) =>
+        request.log.error({ err, action }, 'an entry of the audit log could not be written'),
+      )
     }
     route.onSend = [...[route.onSend ?? []].flat(), onSend]
   })

@@ -56,8 +56,8 @@ const recordedActor = (caller: Caller | null): { kind: AuditActor; id: string | 
 const createRefusals = (now: () => Date) => {
   const counts = new Map<string, { minute: number; admitted: number; unrecorded: number }>()
   return {
-    /** Returns how many were not recorded since the last one that was; null if this one is not recorded either. */
-    admit(orgId: string): { readonly unrecorded: number } | null {
+    /** Has this one written, with how many were not since the last one that was, unless there are too many. */
+    async record(orgId: string, write: (unrecorded: number) => Promise<void>): Promise<void> {
       const minute = Math.floor(now().getTime() / MINUTE_MS)
       if (counts.size > MAX_ORGS) counts.clear()
       const count = counts.get(orgId) ?? { minute, admitted: 0, unrecorded: 0 }
@@ -65,12 +65,15 @@ const createRefusals = (now: () => Date) => {
       if (count.minute !== minute) Object.assign(count, { minute, admitted: 0 })
       if (count.admitted >= REFUSALS_PER_MINUTE) {
         count.unrecorded++
-        return null
+        return
       }
       const { unrecorded } = count
       count.admitted++
       count.unrecorded = 0
-      return { unrecorded }
+      await write(unrecorded).catch((error: unknown) => {
+        count.unrecorded += unrecorded + 1
+        throw error
+      })
     },
   }
 }
@@ -164,10 +167,10 @@ export const createAudit = ({ database, now }: Context, { signer }: { readonly s
     /** Records a refused attempt; of many within a minute, only the first ones and how many more there were. */
     async refused(request: AuditedRequest, status: number): Promise<void> {
       const caller = request.caller()
-      const admitted = refusals.admit((caller === null ? null : homeOf(caller)) ?? '')
-      if (admitted === null) return
-      const more = admitted.unrecorded > 0 ? { unrecordedBefore: admitted.unrecorded } : {}
-      await appendAlone(request, { note: null, result: 'refused', status, more })
+      await refusals.record((caller === null ? null : homeOf(caller)) ?? '', (unrecorded) => {
+        const more = unrecorded > 0 ? { unrecordedBefore: unrecorded } : {}
+        return appendAlone(request, { note: null, result: 'refused', status, more })
+      })
     },
 
     /** Newest first; only entries older than `before`. */
@@ -187,7 +190,7 @@ export const createAudit = ({ database, now }: Context, { signer }: { readonly s
     async get(caller: Caller, id: number): Promise<StoredEntry> {
       const found = await auditSearchStore.find(database.sql, caller.orgId, id)
       if (found === null)
-        throw new ServiceError('not_found', 'This audit entry does not exist, or this key may not see it.')
+        throw new ServiceError('not_found', 'This audit entry does not exist, or this key has no access to it.')
       return found
     },
 

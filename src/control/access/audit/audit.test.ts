@@ -375,6 +375,25 @@ test('a change that is rolled back leaves no entry, and one that is retried afte
   expect(await entries(acme.api_key, '?object=again')).toHaveLength(1)
 })
 
+test('a refusal whose entry cannot be written keeps its answer, and the next entry counts it', async () => {
+  const { world, root, call, entries, db } = await openWorld()
+  const limited = { name: 'limited', org_id: 'acme', scopes: ['devices:read'] }
+  const { api_key: key } = await call<Made>(root, 'POST', '/keys', limited)
+  const refuse = () => world.request('POST', '/api/v1/device-groups', { key, body: { org_id: 'acme', name: 'g' } })
+  const refused = await refuse()
+  expect(refused).toMatchObject({ status: 403, body: { error: 'forbidden', status_code: 403 } })
+  await sql
+    .raw(`create function fail() returns trigger language plpgsql as $$ begin
+    raise exception 'the audit log of db.internal is full'; end $$`)
+    .execute(db)
+  await sql.raw(`create trigger failing before insert on audit_entries execute function fail()`).execute(db)
+  for (const _ of [1, 2]) expect((await refuse()).body).toEqual(refused.body)
+  await sql.raw(`drop trigger failing on audit_entries`).execute(db)
+  await refuse()
+  const found = await entries(root, '?org_id=acme&result=refused')
+  expect(found.map(({ changes }) => changes)).toEqual([[{ field: 'unrecorded_before', from: null, to: '2' }], []])
+})
+
 test('entries and their names are pruned by age, by the rule of their organization; the rest can still be verified', async () => {
   const { world, root, call, adminOf, entries, verify, db } = await openWorld()
   const acme = (await adminOf('acme')).api_key

@@ -14,7 +14,7 @@ const Scopes = Type.Array(OneOf(SCOPES, { title: 'Scope', description: 'What a k
 export const CreateKeyBody = Body('NewKey', 'An API key to create', examples.newKey, {
   name: Line(128, 'What the key is for'),
   scopes: Type.Optional(Scopes),
-  org_id: Type.Optional(OrgId('Only for keys without an org_id')),
+  org_id: Type.Optional(OrgId('Only for keys that are not bound to an organization')),
   expires_in_days: Type.Optional(
     Type.Integer({
       minimum: 1,

@@ -54,7 +54,7 @@ export const settingFields = {
     }),
   ),
   automatic_rollback: Type.Boolean({
-    description: 'Rollouts that are created while this is on roll back automatically when their health check fails',
+    description: 'Rollouts created while this is on are rolled back automatically if their health check fails',
   }),
   require_approval: Type.Boolean({
     description:

@@ -25,7 +25,7 @@ const Email = Matching(
   'one email address, such as ada@example.org',
   { title: 'Email', description: 'An email address', maxLength: 254 },
 )
-const NAMED_ORG = 'Only for keys without an org_id'
+const NAMED_ORG = 'Only for keys that are not bound to an organization'
 const NamedOrg = OrgId(NAMED_ORG)
 const InvitationToken = Type.String({ maxLength: 100, description: 'From the link of the invitation' })
 

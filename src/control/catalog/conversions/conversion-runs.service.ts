@@ -90,7 +90,7 @@ export const createConversionRuns = (
     const canceling = new AbortController()
     const renew = async (): Promise<void> => {
       const held = await conversionsStore.renew(database.sql, conversion, owner)
-      if (!held) canceling.abort(new Superseded('The version was deleted, or it is converted anew.'))
+      if (!held) canceling.abort(new Superseded('The version was deleted, or it is being converted again.'))
     }
     const renewal = setInterval(
       () => void renew().catch((err: unknown) => log.error({ model_id, err }, 'lease could not be renewed')),

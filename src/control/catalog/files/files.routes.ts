@@ -13,7 +13,7 @@ export const filesRoutes = (app: App, scrubs: Scrubs): void => {
         summary: 'List damaged files',
         description:
           'Stored files that are missing or whose hash no longer matches, at most 1,000. The service rehashes each file every ' +
-          "SERVICE_SCRUB_DAYS days. A bound key sees the files of its organization's versions.",
+          "SERVICE_SCRUB_DAYS days. A key that is bound to an organization sees only the files of that organization's versions.",
         response: { 200: DamagedFileList },
       },
       config: { access: 'admin' } satisfies RouteConfig,

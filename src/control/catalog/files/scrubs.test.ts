@@ -172,7 +172,10 @@ it.skipIf(process.getuid?.() === 0)(
     const download = await world.request('GET', `/api/v1/models/${locked.id}/versions/1/download`, { key })
     expect(download).toMatchObject({
       status: 503,
-      body: { error: 'unavailable', message: expect.stringMatching(/^The service may not read or write its files\. /) },
+      body: {
+        error: 'unavailable',
+        message: expect.stringMatching(/^The service has no permission to read or write its files\. /),
+      },
     })
     await world.advance(31 * DAY)
     await world.service.runRetention()

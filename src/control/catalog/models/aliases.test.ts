@@ -157,7 +157,7 @@ describe('an alias', () => {
     await promote('1', 'production')
     await promote('3', 'candidate')
     const sentence = (text: string) =>
-      `Version '${text}' of model 'scorer' does not exist, or this key may not see it. Its aliases: candidate, production.`
+      `Version '${text}' of model 'scorer' does not exist, or this key has no access to it. Its aliases: candidate, production.`
     expect(await ask('GET', '/models/scorer/versions/prodution/download')).toEqual(
       refusal(404, 'not_found', sentence('prodution')),
     )
@@ -173,7 +173,7 @@ describe('an alias', () => {
       refusal(
         400,
         'bad_request',
-        `model: ${sentence('prodution')} Use a model of the catalog that has an uploaded version.`,
+        `model: ${sentence('prodution')} Use a model in the catalog that has an uploaded version.`,
       ),
     )
     expect((await ask('PUT', '/models/scorer/aliases/production', { version: '9' })).status).toBe(404)

@@ -5,7 +5,7 @@ import { ListedVersion } from './models.schema.ts'
 
 const Training = Part(
   'VersionTraining',
-  'How the version was trained; null for an upload, or where the key may not see the round',
+  'How the version was trained; null for an upload, or if the key has no access to the round',
   {
     job_id: Nullable(Uuid),
     job_name: Nullable(Type.String()),

@@ -51,10 +51,10 @@ export const modelsRoutes = (
       config: { access: 'models:read' } satisfies RouteConfig,
     },
     async (request) => {
-      const { limit, offset, framework, is_baseline, round_models: roundModels = true } = request.query
+      const { limit, offset, q, framework, is_baseline, round_models: roundModels = true } = request.query
       const found = await models.list(
         callerOf(request),
-        { framework, isBaseline: is_baseline, roundModels },
+        { q: q.trim(), framework, isBaseline: is_baseline, roundModels },
         { limit, offset },
       )
       return { models: found.models.map(present), total: found.total, limit, offset }

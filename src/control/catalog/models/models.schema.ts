@@ -69,7 +69,7 @@ const modelFields = {
   created_at: Timestamp,
 }
 
-export const Model = Body('Model', 'A model of the catalog', examples.model, modelFields)
+export const Model = Body('Model', 'A model in the catalog', examples.model, modelFields)
 
 const TrainedBy = Nullable(
   Part('VersionOrigin', 'The training round that the version came from; null for an upload', {
@@ -133,6 +133,7 @@ export const ModelDetail = Body('ModelDetail', 'A model with its versions', exam
 
 export const ListModelsQuery = Type.Object({
   ...Page({ max: 100, default: 20 }),
+  q: Type.String({ maxLength: 255, default: '', description: 'Part of the name, case-insensitive' }),
   framework: Type.Optional(Framework),
   is_baseline: Type.Optional(Type.Boolean()),
   round_models: Type.Optional(

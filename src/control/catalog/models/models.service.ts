@@ -3,7 +3,6 @@ import { type Caller, homeOf } from '../../../domain/access.ts'
 import { badRequest, conflict, notFound } from '../../../domain/errors.ts'
 import {
   type ConvertedFormat,
-  type Framework,
   formatOfUpload,
   isUuid,
   labelOf,
@@ -22,7 +21,7 @@ import type { Conversions, StoredConversion } from '../conversions/conversions.s
 import type { FilesService } from '../files/files.service.ts'
 import { aliasesStore } from './aliases.store.ts'
 import { createModelLookups } from './model-lookups.service.ts'
-import { type ListedModel, modelsStore, type StoredModel } from './models.store.ts'
+import { type ListedModel, type ModelFilter, modelsStore, type StoredModel } from './models.store.ts'
 import { createVersionMetadata } from './version-metadata.service.ts'
 import { type StoredVersion, versionsStore } from './versions.store.ts'
 
@@ -140,11 +139,8 @@ export const createModelsService = (
       return { model, newest: null }
     },
 
-    list: (
-      caller: Caller,
-      filter: { framework: Framework | undefined; isBaseline: boolean | undefined; roundModels: boolean },
-      page: { limit: number; offset: number },
-    ) => modelsStore.list(database.sql, { ...filter, orgId: caller.orgId }, page),
+    list: (caller: Caller, filter: Omit<ModelFilter, 'orgId'>, page: { limit: number; offset: number }) =>
+      modelsStore.list(database.sql, { ...filter, orgId: caller.orgId }, page),
 
     async detail(caller: Caller, idOrName: string): Promise<ModelDetail> {
       const found = await lookups.findReadable(caller, idOrName)

@@ -32,6 +32,8 @@ export interface ListedModel {
 export interface ModelFilter {
   /** null for an unbound key, which sees the models of all organizations. */
   readonly orgId: string | null
+  /** Part of the name, case-insensitive; empty for all. */
+  readonly q: string
   readonly framework: Framework | undefined
   readonly isBaseline: boolean | undefined
   /** False leaves out the models of rounds. */
@@ -106,6 +108,8 @@ export const modelsStore = {
     page: { limit: number; offset: number },
   ): Promise<{ models: ListedModel[]; total: number }> {
     const conditions = [visible(filter.orgId)]
+    if (filter.q !== '')
+      conditions.push(sql<boolean>`strpos(lower(coalesce(m.name, m.round_name)), lower(${filter.q})) > 0`)
     if (filter.framework !== undefined) conditions.push(sql<boolean>`m.framework = ${filter.framework}`)
     if (filter.isBaseline !== undefined) conditions.push(sql<boolean>`m.is_baseline = ${filter.isBaseline}`)
     if (!filter.roundModels) conditions.push(sql<boolean>`m.round_id is null`)

@@ -66,7 +66,7 @@ describe('the catalog', () => {
     for (const [n, framework] of ['pytorch', 'xgboost', 'pytorch'].entries()) {
       await world.request('POST', '/api/v1/models', {
         key,
-        body: { description: `m${n}`, framework, is_baseline: n === 0 },
+        body: { name: `Net_${n}`, description: `m${n}`, framework, is_baseline: n === 0 },
       })
     }
     const list = async (query: string) => {
@@ -79,6 +79,9 @@ describe('the catalog', () => {
     expect(await list('?framework=pytorch')).toEqual({ names: ['m2', 'm0'], total: 2, limit: 20, offset: 0 })
     expect(await list('?is_baseline=true')).toEqual({ names: ['m0'], total: 1, limit: 20, offset: 0 })
     expect(await list('?is_baseline=false')).toEqual({ names: ['m2', 'm1'], total: 2, limit: 20, offset: 0 })
+    expect(await list('?q=nEt')).toEqual({ names: ['m2', 'm1', 'm0'], total: 3, limit: 20, offset: 0 })
+    expect(await list('?q=%20t_1')).toEqual({ names: ['m1'], total: 1, limit: 20, offset: 0 })
+    for (const none of ['t%25', 'N.t', 'm1']) expect((await list(`?q=${none}`)).total, none).toBe(0)
   })
 
   it('responds with 400 to bad requests, and with 404 for what does not exist', async () => {
@@ -264,7 +267,7 @@ describe('versions', () => {
     expect(await status(`${id}/versions/0/download`)).toBe(404)
     expect((await world.request('GET', `/api/v1/models/${id}/versions/one/download`, { key })).body).toEqual({
       error: 'not_found',
-      message: `Version 'one' of model '${id}' does not exist, or this key may not see it.`,
+      message: `Version 'one' of model '${id}' does not exist, or this key has no access to it.`,
       status_code: 404,
     })
     expect(await status(`${id}/versions/1/download?format=pytorch`)).toBe(200)

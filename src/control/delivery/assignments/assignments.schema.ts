@@ -27,7 +27,7 @@ export const ReportBody = Body('NewReport', "A device's report on an assignment"
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 2000 })),
   metrics: Type.Optional(
     Type.Record(Type.String(), Nullable(Type.Number()), {
-      description: `What the device measured with this version, e.g. accuracy and loss. ${REPORTED_RANGE}. A metric whose name does not have 1 to 100 characters, or contains a line break, is left out, with a warning`,
+      description: `What the device measured with this version, such as accuracy and loss. ${REPORTED_RANGE}. A metric whose name does not have 1 to 100 characters, or contains a line break, is left out, with a warning`,
       maxProperties: 100,
     }),
   ),

@@ -24,7 +24,7 @@ const WEEK_MINUTES = 7 * 24 * 60
 const selector = {
   model_name: Line(
     255,
-    'Name or id of a model of the catalog, or name@version; a name that is not in it is accepted with a warning, and devices resolve it',
+    'Name or id of a model in the catalog, or name@version; a name that is not in it is accepted with a warning, and devices resolve it',
   ),
   model_version: Line(200, 'A version of it, an alias, or latest'),
   devices: Type.Optional(

@@ -203,7 +203,7 @@ describe('a deployment', () => {
     for (const device of fleet.slice(1, 3)) await report(world, device, second, 'failed', 'no space left')
     expect(await get(world, key, second)).toMatchObject({
       status: 'failed',
-      reason: '2 of 3 reporting devices failed (at most 5% may). Most often: no space left',
+      reason: '2 of 3 reporting devices failed (the limit is 5%). Most often: no space left',
       devices: { assigned: 0, downloading: 0, verifying: 0, ready: 0, active: 0, failed: 2, withdrawn: 2 },
     })
     const listed = (await world.request('GET', `/api/v1/deployments/${second}/devices`, { key })).body

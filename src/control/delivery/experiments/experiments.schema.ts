@@ -38,7 +38,7 @@ export const CreateExperimentBody = Body('NewExperiment', 'An experiment to crea
       version: Type.Optional(
         Line(
           200,
-          'A version of the model, or an alias. Default: the highest version now; without versions, the first to be uploaded',
+          'A version of the model, or an alias. Default: the current highest version; for a model without versions, the first one that is uploaded',
         ),
       ),
     }),

@@ -288,7 +288,7 @@ describe('an experiment', () => {
     ]
     for (const [method, path, body] of table) {
       for (const id of [nowhere, 'x']) {
-        const message = `Experiment '${id}' does not exist, or this key may not see it.`
+        const message = `Experiment '${id}' does not exist, or this key has no access to it.`
         expect([method, path, await ask(method, `/${id}${path}`, body)]).toEqual([
           method,
           path,
@@ -480,7 +480,7 @@ describe('under token enrollment', () => {
     }
     expect(await send(acme, 'POST', '/experiments', { name: 'y', variants, target_groups: [group.id] })).toMatchObject({
       status: 400,
-      body: { message: `target_groups: Device group '${group.id}' does not exist, or this key may not see it.` },
+      body: { message: `target_groups: Device group '${group.id}' does not exist, or this key has no access to it.` },
     })
     const modelOf = async (key: string, name: string) =>
       ((await send(key, 'GET', `/models/${name}`)).body as { id: string }).id

@@ -27,7 +27,7 @@ const Metrics = Type.Record(MetricKey, Nullable(Type.Number()), {
   additionalProperties: false,
   minProperties: 1,
   maxProperties: 100,
-  description: `What the device measured, e.g. accuracy and loss; null values are ignored. ${REPORTED_RANGE}`,
+  description: `What the device measured, such as accuracy and loss; null values are ignored. ${REPORTED_RANGE}`,
 })
 const DeviceId = Type.String({ minLength: 1, maxLength: 255 })
 

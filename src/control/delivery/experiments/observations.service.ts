@@ -60,7 +60,7 @@ export const createObservationsService = (
     for (const { deviceId, metrics } of observations) {
       const device = known.get(deviceId)
       if (device === undefined || !sees(caller, device.orgId)) {
-        skipped.push({ deviceId, reason: 'It does not exist, or this key may not see it.', isUnknown: true })
+        skipped.push({ deviceId, reason: 'It does not exist, or this key has no access to it.', isUnknown: true })
         continue
       }
       const part = partOf(experiment, device)

@@ -204,7 +204,7 @@ describe('an observation', () => {
     })
     await ask('POST', `/${rival.id}/start`)
     const overridden = `Its variant is 'control', but experiment ${rival.id} takes precedence and assigns version 1.0.0.`
-    const missing = 'It does not exist, or this key may not see it.'
+    const missing = 'It does not exist, or this key has no access to it.'
     const metrics = { accuracy: 0.5 }
     const [free] = variants.treatment as [string]
     expect(
@@ -230,7 +230,7 @@ describe('an observation', () => {
     })
     expect(await observe({ device_id: 'ghost', metrics })).toMatchObject({
       status: 404,
-      body: { message: `Device 'ghost' does not exist, or this key may not see it.` },
+      body: { message: `Device 'ghost' does not exist, or this key has no access to it.` },
     })
     expect(await ask('POST', `/${rival.id}/observations`, { device_id: free, metrics })).toMatchObject({
       status: 409,

@@ -107,8 +107,8 @@ export const decisionsStore = {
   },
 
   /**
-   * Returns what devices measured of these metrics since `since`: under the canary, and under other rollouts and deployments
-   * of the model. A device counts once, with its last measurement.
+   * Returns what devices measured of these metrics since `since`: under the canary, and of other versions under other rollouts
+   * and deployments of the model. A device counts once, with its last measurement.
    */
   async measured(
     db: Executor,
@@ -124,6 +124,8 @@ export const decisionsStore = {
           and coalesce(p.measured_at, p.reported_at) >= ${canary.since} and p.plan_id in (
           select id from rollouts where model_id = ${canary.modelId}
           union all select id from deployments where model_id = ${canary.modelId})
+          and (p.plan_id = ${canary.rolloutId} or p.version_number is distinct from (
+            select version_number from rollouts where id = ${canary.rolloutId}))
         order by p.device_id, coalesce(p.measured_at, p.reported_at) desc, p.plan_id = ${canary.rolloutId} desc
       ), measured as (
         select own, name as metric, (metrics ->> name)::float8 as value

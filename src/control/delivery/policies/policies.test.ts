@@ -2,7 +2,16 @@ import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { boundOrganizations } from '../../../../test/organizations.ts'
 import { formOf } from '../../../../test/world.ts'
-import { decisions, given, measure, startFleet, trainOnce, uuid, versionsOf } from './policy-calls.fixture.ts'
+import {
+  type Decision,
+  decisions,
+  given,
+  measure,
+  startFleet,
+  trainOnce,
+  uuid,
+  versionsOf,
+} from './policy-calls.fixture.ts'
 
 const POLICY = { enabled: true, canary_percentage: 50, observe_minutes: 30, min_reports: 3 }
 // Enough devices for both the canary and the current version, whatever the canary's id is.
@@ -179,6 +188,24 @@ describe('a policy', () => {
     expect(reports).toContainEqual(expect.objectContaining({ metrics: { accuracy: expect.any(Number) } }))
     await reportAgain({ accuracy: 0.91 })
     expect(await decisions(world, key)).toMatchObject([{ status: 'promoted' }])
+  })
+
+  it('does not compare the version with itself where other plans deliver it, too', async () => {
+    const started = await start(POLICY)
+    const { world, fleet, key } = started
+    await trainOnce(started)
+    const versions = await Promise.all(fleet.map(async (device) => (await given(world, device)).version))
+    const others = fleet.filter((_, n) => versions[n] === '1.0.0')
+    const deploy = (devices: readonly { readonly deviceId: string }[]) =>
+      world.request('POST', '/api/v1/deploy/execute', {
+        key,
+        body: { model_name: 'm', model_version: '1.1.0', devices: devices.map(({ deviceId }) => deviceId) },
+      })
+    await deploy(others.slice(4))
+    await measure(world, fleet, (version, n) => (version === '1.1.0' ? 0.7 : 0.9) + 0.001 * (n % 3), { ofEach: FLEET })
+    const [{ status, comparisons }] = (await decisions(world, key)) as [Decision]
+    expect(status).toBe('rolled_back')
+    expect(comparisons).toMatchObject([{ canary: { devices: FLEET - others.length }, current: { devices: 4 } }])
   })
 
   it('promotes nothing without evidence', async () => {

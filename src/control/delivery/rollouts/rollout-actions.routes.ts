@@ -67,7 +67,7 @@ export const actionRoutes = (
         operationId: 'setRolloutPercentage',
         summary: 'Set the percentage of a rollout',
         description:
-          'The percentage of the fleet, or of the group that the rollout has. A lower one removes devices from the rollout. While its start waits for approval, a change makes that approval fail.',
+          "The percentage of the fleet, or of the rollout's group. A lower one removes devices from the rollout. While its start waits for approval, a change makes that approval fail.",
         params: RolloutParams,
         body: PercentageBody,
         response: { 200: Rollout },

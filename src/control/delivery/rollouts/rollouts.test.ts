@@ -207,7 +207,7 @@ describe('a rollout that runs', () => {
     const paused = await get(world, key, rollout)
     expect(paused).toMatchObject({
       status: 'paused',
-      reason: '2 of 3 reporting devices failed (66.7%; at most 5% may). Most often: out of memory',
+      reason: '2 of 3 reporting devices failed (66.7%; the limit is 5%). Most often: out of memory',
       next_step_at: null,
       reports: { downloading: 0, verifying: 0, ready: 0, active: 1, failed: 2 },
       health: { since: at, reports: 3, failed: 2, max_failure_share: 0.05, min_reports: 3 },
@@ -238,7 +238,7 @@ describe('a rollout that runs', () => {
     for (const device of fleet.slice(1)) await report(world, device, bad, 'failed', 'exit code 1')
     expect(await get(world, key, bad)).toMatchObject({
       status: 'rolled_back',
-      reason: '2 of 3 reporting devices failed (66.7%; at most 5% may). Most often: exit code 1',
+      reason: '2 of 3 reporting devices failed (66.7%; the limit is 5%). Most often: exit code 1',
       ended_at: later(60),
       ended_by: 'service',
       reports: { downloading: 0, verifying: 0, ready: 0, active: 0, failed: 2, withdrawn: 1 },

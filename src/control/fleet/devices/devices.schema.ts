@@ -84,7 +84,8 @@ export const OrgQuery = Type.Object({
       'DeviceOrgId',
       Type.String({
         ...KnownOrg,
-        description: "The device's organization; needed by unbound keys if several organizations have this device_id",
+        description:
+          "The device's organization; required for keys that are not bound to an organization if several organizations have this device_id",
       }),
     ),
   ),
@@ -127,7 +128,7 @@ export const FleetQuery = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 8000,
-      description: 'Only devices that match: the JSON of conditions like those in `filter` of a device group',
+      description: 'JSON list of conditions, as in `filter` of a device group; only devices that meet all of them',
     }),
   ),
   sort: OneOf(['device_id', 'last_seen', 'created'], { default: 'device_id' }),

@@ -17,9 +17,11 @@ import { Assignment } from '../heartbeats/heartbeats.schema.ts'
 export const DeviceExport = Body('DeviceExport', 'All data stored about a device', examples.deviceExport, {
   exported_at: Timestamp,
   device: Device,
-  heartbeats: Part('ExportedHeartbeats', 'Heartbeats of the last day', {
+  heartbeats: Part('ExportedHeartbeats', 'Heartbeats from the last day', {
     from: Timestamp,
-    counts: Type.Array(Count, { description: 'Heartbeats in each of the 96 quarters of an hour since then' }),
+    counts: Type.Array(Count, {
+      description: 'Number of heartbeats in each 15-minute interval since then (96 in all)',
+    }),
   }),
   assignments: Type.Array(Assignment),
   data: Type.Record(

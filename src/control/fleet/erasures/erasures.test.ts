@@ -196,7 +196,7 @@ it('no record contains what an erased device wrote about its failures', async ()
   expect(found).toEqual([])
   expect((await status()).failure_reason).toMatch('1 of 1 device failed: (erased)')
   expect(await must('GET', `/deployments/${deployment_id}`)).toMatchObject({
-    reason: '1 of 1 reporting devices failed (at most 5% may). Most often: (erased)',
+    reason: '1 of 1 reporting devices failed (the limit is 5%). Most often: (erased)',
   })
 })
 

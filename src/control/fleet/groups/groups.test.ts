@@ -169,7 +169,7 @@ describe('a device group', () => {
     ] as const
     for (const [method, path, body] of table) {
       for (const id of [nowhere, 'canaries']) {
-        const message = `Device group '${id}' does not exist, or this key may not see it.`
+        const message = `Device group '${id}' does not exist, or this key has no access to it.`
         expect([method, path, await ask(method, path.replace(':id', id), body)]).toEqual([
           method,
           path,
@@ -219,7 +219,7 @@ describe('the devices of a group', () => {
         status: 404,
         body: {
           error: 'not_found',
-          message: "Device 'ghost' does not exist, or this key may not see it.",
+          message: "Device 'ghost' does not exist, or this key has no access to it.",
           status_code: 404,
         },
       })

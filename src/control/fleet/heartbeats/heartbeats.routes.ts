@@ -74,8 +74,8 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
     {
       schema: {
         operationId: 'getHeartbeatHistory',
-        summary: "Get a device's heartbeats of the last day",
-        description: 'Number of heartbeats in each quarter of an hour.',
+        summary: "Get a device's heartbeats from the last day",
+        description: 'Number of heartbeats in each 15-minute interval.',
         params: DeviceParams,
         querystring: OrgQuery,
         response: { 200: HeartbeatHistory },

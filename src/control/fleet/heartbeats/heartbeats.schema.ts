@@ -34,7 +34,7 @@ export const Assignment = Part('Assignment', 'A version that a device is to run'
 
 export const HeartbeatBody = Body(
   'Heartbeat',
-  "A device's report about itself; capabilities that it does not name stay",
+  "A device's report about itself; capabilities that it omits are kept",
   examples.heartbeat,
   {
     status: Type.Optional(Status),
@@ -46,13 +46,15 @@ export const HeartbeatBody = Body(
 
 export const HeartbeatHistory = Body(
   'HeartbeatHistory',
-  "A device's heartbeats of the last day",
+  "A device's heartbeats from the last day",
   examples.heartbeatHistory,
   {
     device_id: Type.String(),
     from: Timestamp,
     slot_seconds: Type.Integer({ description: 'How long each slot is' }),
-    counts: Type.Array(Count, { description: 'Heartbeats in each of the 96 slots since then, the current slot last' }),
+    counts: Type.Array(Count, {
+      description: 'Number of heartbeats in each of the 96 slots since then, the current slot last',
+    }),
   },
 )
 

@@ -119,18 +119,13 @@ export const selectionStore = {
     coalesce((select d.heartbeat_seconds from devices d where d.id = ${deviceId}), 0)`,
 
   /**
-   * When a device whose last heartbeat came after `since`, with the metric `training`, has been silent for three of its intervals,
-   * and at least `seconds`; null for a device that may be training without heartbeats. Part of a statement.
+   * The devices that said in their last heartbeat that they train, as a relation with `id`, `last_heartbeat`, and `silent_at`: when
+   * they will have been silent for three of their intervals, and at least `seconds`. Part of a statement.
    */
-  silentAt: (
-    deviceId: RawBuilder<unknown>,
-    since: RawBuilder<unknown>,
-    { seconds, up }: Silence,
-  ): RawBuilder<Date | null> =>
-    sql<Date | null>`(
-      select greatest(d.last_heartbeat, ${up}) + greatest(${seconds}::float8,
-        3 * greatest(coalesce(d.heartbeat_seconds, 0), ${USUAL_INTERVAL_SECONDS})) * interval '1 second'
-      from devices d where d.id = ${deviceId} and d.last_heartbeat > ${since} and d.metrics ->> 'training' = 'true')`,
+  training: ({ seconds, up }: Silence): RawBuilder<unknown> => sql`(
+    select d.id, d.last_heartbeat, greatest(d.last_heartbeat, ${up}) + greatest(${seconds}::float8,
+      3 * greatest(coalesce(d.heartbeat_seconds, 0), ${USUAL_INTERVAL_SECONDS})) * interval '1 second' as silent_at
+    from devices d where d.metrics ->> 'training' = 'true')`,
 }
 
 export interface Silence {

@@ -27,7 +27,7 @@ export type { Backup } from './backups.store.ts'
 /** Requires an unbound key: backups contain the data of all organizations, and the keys. */
 const assertUnbound = (caller: Caller): void => {
   if (caller.orgId === null) return
-  throw forbidden('A backup contains the data of all organizations: this needs an admin key that belongs to none.')
+  throw forbidden('A backup contains the data of all organizations: this needs an admin key that is not bound to one.')
 }
 
 /** Makes backups, on request and on schedule; one at a time, in one of the processes that share a database. */

@@ -376,7 +376,7 @@ it('a device’s own key may not follow approvals, and the error says so', async
   const refused = await world.request('GET', '/api/v1/events?topics=approval', { key })
   expect(refused).toMatchObject({
     status: 403,
-    body: { message: "topics: a device's own key may not follow 'approval'. Leave it out, or use another key." },
+    body: { message: "topics: a device's own key cannot follow 'approval'. Leave it out, or use another key." },
   })
   const other = await world.request('GET', '/api/v1/events?topics=group', { key })
   expect(other).toMatchObject({

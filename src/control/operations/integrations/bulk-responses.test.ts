@@ -97,7 +97,7 @@ it('events that Elasticsearch is too busy for, inside a response with status 200
   expect(waiting).toMatchObject({
     pending: 2,
     dead_letters: 0,
-    last_error: `The receiver answered 429: ${BUSY.type}: ${BUSY.reason}`,
+    last_error: `The receiver returned 429: ${BUSY.type}: ${BUSY.reason}`,
   })
   isBusy = false
   expect(await until(id, ({ pending }) => pending === 0)).toMatchObject({ failures: 0, dead_letters: 0 })
@@ -118,7 +118,7 @@ it('an event that does not fit the mapping is set aside with the reason, and the
   await happen('c')
   index.rejectedBecause = ({ subject }) => (subject.id === bad.id ? { status: 400, error: MAPPING } : null)
   isAway = false
-  const error = `The receiver answered 400: ${MAPPING.type}: ${MAPPING.reason}: ${MAPPING.caused_by.reason}`
+  const error = `The receiver returned 400: ${MAPPING.type}: ${MAPPING.reason}: ${MAPPING.caused_by.reason}`
   expect(await until(id, ({ pending }) => pending === 0)).toMatchObject({ dead_letters: 1, last_error: error })
   expect(await ask('GET', `${AT}/${id}/dead-letters`)).toMatchObject({
     dead_letters: [{ reason: error, event: { subject: { id: bad.id } } }],
@@ -176,6 +176,6 @@ it('a page with status 200 that is not a response of the bulk API does not count
   expect(shown.pending).toBe(1)
   expect(await ask('POST', `${AT}/${id}/test`)).toMatchObject({
     ok: false,
-    response: expect.stringContaining("This is not an answer of Elasticsearch's bulk API. Check the endpoint"),
+    response: expect.stringContaining("This is not a response of Elasticsearch's bulk API. Check the endpoint"),
   })
 })

@@ -45,7 +45,7 @@ export const refusalInBulk =
     if (items === null) {
       return {
         status: 200,
-        response: `This is not an answer of Elasticsearch's bulk API. Check the endpoint; it answered: ${body}`,
+        response: `This is not a response of Elasticsearch's bulk API. Check the endpoint; it returned: ${body}`,
       }
     }
     const rejected = items.filter(({ status }) => status >= 300 && status !== ALREADY_STORED)

@@ -97,7 +97,7 @@ it.each(databases)('events go to a webhook once it responds again, in order, eac
   expect(await show(id)).toMatchObject({
     status: 'active',
     failures: 0,
-    last_error: 'The receiver answered 503: not now',
+    last_error: 'The receiver returned 503: not now',
     config: { secret: '(secret)' },
   })
 })
@@ -118,14 +118,14 @@ it('an event that a receiver rejects permanently is set aside, the others contin
   bad = groups.groups[0]!.id
   await happen('good')
   await deliverUntil(world, async () => (await show(id)).pending === 0)
-  expect(await show(id)).toMatchObject({ dead_letters: 1, last_error: 'The receiver answered 422: unknown group' })
+  expect(await show(id)).toMatchObject({ dead_letters: 1, last_error: 'The receiver returned 422: unknown group' })
   expect(await ask('GET', `${AT}/${id}/dead-letters`)).toMatchObject({
     dead_letters: [{ type: 'group.changed', event: { subject: { kind: 'group', id: bad } } }],
   })
   expect(await ask('POST', `${AT}/${id}/replay`)).toEqual({
     delivered: 0,
     remaining: 1,
-    error: 'The receiver answered 422: unknown group',
+    error: 'The receiver returned 422: unknown group',
   })
   isPicky = false
   expect(await ask('POST', `${AT}/${id}/replay`)).toEqual({ delivered: 1, remaining: 0, error: null })

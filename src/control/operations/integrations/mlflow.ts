@@ -143,7 +143,7 @@ export const createMlflow = (receiver: Receiver, send: (message: Message) => Pro
     try {
       return JSON.parse(outcome.body) as Answer
     } catch {
-      throw new Unsuccessful(failed('The answer is not JSON: is this an MLflow tracking server?'))
+      throw new Unsuccessful(failed('The response is not JSON: is this an MLflow tracking server?'))
     }
   }
   const get = async <Answer>(path: string, query: object) => parsed<Answer>(await attempt('GET', path, query))

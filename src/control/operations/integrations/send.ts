@@ -48,7 +48,7 @@ export const failed = (response: string): Outcome => ({
 
 /** Returns a message for people about an outcome that is not ok. */
 export const reasonOf = ({ status, response }: Outcome): string =>
-  (status === null ? response : `The receiver answered ${status}: ${response.trim() || 'nothing'}`).slice(0, MAX_REASON)
+  (status === null ? response : `The receiver returned ${status}: ${response.trim() || 'nothing'}`).slice(0, MAX_REASON)
 
 /** A failed attempt; `outcome` says why. */
 export class Unsuccessful extends Error {
@@ -70,7 +70,7 @@ const faultOf = (error: unknown): string => {
   if (error instanceof RefusedAddress) return error.message
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ECONNREFUSED') return 'Nothing listens there (connection refused).'
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'There is no host of this name.'
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'There is no host with this name.'
   return message || String(code ?? error)
 }
 
@@ -196,7 +196,7 @@ export const send = async (
   const fault =
     leftMs < TIMEOUT_MS
       ? `Its responses took longer than ${MAX_SENDING_MS / 1000} s in total.`
-      : `No answer within ${TIMEOUT_MS / 1000} s.`
+      : `No response within ${TIMEOUT_MS / 1000} s.`
   const expire = (): void => ending.abort(new Error(fault))
   if (stopped.aborted) stop()
   stopped.addEventListener('abort', stop)

@@ -111,7 +111,7 @@ export const STATE_METRICS: readonly StateMetric[] = [
   },
   {
     name: 'tributary_models',
-    help: 'Models of the catalog; round models are those that a round made',
+    help: 'Models in the catalog; round models are those that a round made',
     labels: ['kind'],
     always: eachOf('kind', ['model', 'round_model']),
     rows: (_now, orgId) => sql<Row>`

@@ -12,15 +12,15 @@ export const PROCESS_METRICS = [
       .join(', ')}`,
     labels: ['reason'],
   },
-  { name: 'tributary_database_statements_total', help: 'Statements that the database has answered', labels: [] },
+  { name: 'tributary_database_statements_total', help: 'Statements that the database has executed', labels: [] },
   {
     name: 'tributary_database_statement_seconds_total',
-    help: 'Time until database statements were answered',
+    help: 'Time that database statements took',
     labels: [],
   },
   {
     name: 'tributary_database_wait_seconds_total',
-    help: 'Time until statements and transactions had a connection',
+    help: 'Time that statements and transactions waited for a connection',
     labels: [],
   },
 ] as const

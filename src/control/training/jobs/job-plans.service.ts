@@ -68,7 +68,7 @@ export const createJobPlans = (
   }
 
   const modelOf = async (caller: Caller, reference: string) => {
-    const advice = 'Use a model of the catalog that has an uploaded version.'
+    const advice = 'Use a model in the catalog that has an uploaded version.'
     return inBody('model', () => models.findVersion(caller, reference), advice)
   }
 

@@ -56,7 +56,7 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
   name: Type.Optional(Line(200, 'A label; the API identifies jobs by id only')),
   org_id: Type.Optional(
     OrgId(
-      'Only for keys without an org_id; default: the organization of the group or federation, or else of the device that owns the key, or else of the model',
+      'Only for keys that are not bound to an organization; default: the organization of the group or federation, or else of the device that owns the key, or else of the model',
     ),
   ),
   strategy: StrategyField,
@@ -125,7 +125,7 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
   goal: Type.Optional(
     OneOf(GOALS, {
       description:
-        'Which values of metric are better. Default: by its name; losses, errors, costs, and times are minimized, all others maximized',
+        'Which values of metric are better. Default: inferred from its name; losses, errors, costs, and times are minimized, all others maximized',
     }),
   ),
   publish: Type.Optional(

@@ -32,7 +32,7 @@ const StopCondition = Type.Object(
       description:
         'Stop when the best value of the last `patience` rounds is better than the best before them by less than this amount',
     }),
-    loss_improvement_below: Type.Number({ minimum: 0, description: 'The same value' }),
+    loss_improvement_below: Type.Number({ minimum: 0, description: 'The same value as improvement_below' }),
     patience: Type.Integer({ minimum: 1, maximum: 1000 }),
   },
   {
@@ -54,7 +54,7 @@ export const Job = Body('Job', 'A training job', examples.job, {
   model_id: Nullable(Uuid),
   model_name: Type.Optional(
     Nullable(
-      Type.String({ description: 'Only in responses that read jobs; null where the caller may not read the model' }),
+      Type.String({ description: 'Only in responses that read jobs; null if the caller has no access to the model' }),
     ),
   ),
   publish: OneOf(PUBLISH),
@@ -97,7 +97,9 @@ export const Job = Body('Job', 'A training job', examples.job, {
   secure_aggregation: Nullable(SecureAggregation),
   stop_when: Nullable(StopCondition),
   metric: Type.String({ description: METRIC }),
-  goal: OneOf(GOALS, { description: 'Which values of metric are better: as requested, otherwise by its name' }),
+  goal: OneOf(GOALS, {
+    description: 'Which values of metric are better: as requested, otherwise inferred from its name',
+  }),
   raw_vector: Type.Optional(RawVector),
   ended_by: Nullable(
     OneOf(['rounds_done', 'converged', 'budget_spent', 'rounds_failed', 'no_devices', 'cannot_start', 'stopped']),

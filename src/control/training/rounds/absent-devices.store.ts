@@ -10,6 +10,9 @@ export interface Failures {
   readonly reasons: readonly { readonly reason: string; readonly count: number }[]
 }
 
+/** The most devices that one transaction gives up: less than a second of work. */
+export const MAX_GIVEN_UP = 2000
+
 /**
  * The time in which one device must fetch the plan: a tenth of the timeout, at least two of its own heartbeat intervals, at
  * most half of the timeout.
@@ -24,24 +27,34 @@ export interface Reviewed {
   readonly upSince: Date | null
 }
 
-/** When participant `p` is given up; null if it trains, and need not send heartbeats. */
-const givenUpAt = ({ timeoutSeconds, upSince: up }: Reviewed): RawBuilder<Date | null> => {
-  const silence = up === null ? null : { seconds: timeoutSeconds / 10, up }
-  const silentAt = silence && selectionStore.silentAt(sql`p.device_id`, sql`p.selected_at`, silence)
-  return sql`case when p.acknowledged_at is null then p.selected_at + ${allowance(timeoutSeconds)} else ${silentAt} end`
+/** Those whose heartbeats show that they train, as `d` of participant `p`; none if that does not count. */
+const training = ({ timeoutSeconds, upSince: up }: Reviewed): RawBuilder<unknown> => {
+  const devices = up === null ? null : selectionStore.training({ seconds: timeoutSeconds / 10, up })
+  const none = sql`(select null::uuid as id, null::timestamptz as last_heartbeat, null::timestamptz as silent_at where false)`
+  return sql`${devices ?? none} d
+    on d.id = p.device_id and d.last_heartbeat > p.selected_at and p.acknowledged_at is not null`
 }
 
 /** Selected devices that do not fetch the plan, or stop sending heartbeats while they train, and their effect on the round. */
 export const absentDevicesStore = {
-  /** Marks devices of the locked round as absent if their time has run out; returns how many. */
+  /** Marks up to `MAX_GIVEN_UP` devices of the locked round as absent whose time has run out; returns how many. */
   async giveUp(db: Executor, round: Reviewed, now: Date): Promise<number> {
     const { rows } = await sql<{ device_id: string }>`
+    with silent as materialized (
+      select p.device_id from round_participants p join ${training(round)}
+      where p.round_id = ${round.id} and p.state = 'selected' and d.silent_at <= ${now}
+    ), due as materialized (
+      select p.device_id from round_participants p where p.round_id = ${round.id} and p.state = 'selected'
+        and case when p.acknowledged_at is null then p.selected_at + ${allowance(round.timeoutSeconds)} <= ${now}
+          else p.device_id in (select device_id from silent) end
+        and not exists (select from secure_rounds s where s.round_id = p.round_id and s.status <> 'advertising')
+      limit ${MAX_GIVEN_UP}
+    )
     update round_participants p set state = 'absent', reported_at = ${now},
       failure_reason = case when p.acknowledged_at is null
         then 'Did not fetch the plan within ' || round(extract(epoch from ${now}::timestamptz - p.selected_at))::text || ' s.'
         else ${STOPPED_HEARTBEATS} end
-    where p.round_id = ${round.id} and p.state = 'selected' and ${givenUpAt(round)} <= ${now}
-      and not exists (select from secure_rounds s where s.round_id = p.round_id and s.status <> 'advertising')
+    where p.round_id = ${round.id} and p.device_id in (select device_id from due)
     returning p.device_id`.execute(db)
     await selectionStore.markMissing(
       db,
@@ -53,10 +66,11 @@ export const absentDevicesStore = {
 
   /** When the time of the next selected device runs out, or `later` if that depends on heartbeats; null if it cannot. */
   async nextTurnEnds(db: Executor, round: Reviewed, later: Date): Promise<Date | null> {
-    const otherwise = round.upSince === null ? sql`null` : sql`${later}::timestamptz`
     const { rows } = await sql<{ at: Date | null }>`
-    select min(coalesce(${givenUpAt(round)}, ${otherwise})) as at
-    from round_participants p where p.round_id = ${round.id} and p.state = 'selected'`.execute(db)
+    select min(case when p.acknowledged_at is null then p.selected_at + ${allowance(round.timeoutSeconds)}
+      else coalesce(d.silent_at, ${round.upSince === null ? null : later}::timestamptz) end) as at
+    from round_participants p left join ${training(round)}
+    where p.round_id = ${round.id} and p.state = 'selected'`.execute(db)
     return rows[0]?.at ?? null
   },
 

@@ -1,7 +1,9 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { organizations } from '../../../../test/organizations.ts'
 import { formOf, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+import { MAX_GIVEN_UP } from './absent-devices.store.ts'
 
 const openOrganization = organizations()
 
@@ -231,6 +233,31 @@ describe('a device that does not fetch the plan', () => {
       expect(await part()).toMatchObject({ state: 'failed', reason: notRunning })
     }
   })
+})
+
+it('thousands of absent devices are given up in several short transactions', async () => {
+  const world = await startWorld()
+  const key = await starterOf(world)
+  const database = world.database!.sql
+  await sql`
+    insert into devices (id, device_id, platform, capabilities, status, last_heartbeat, created_at, updated_at)
+    select gen_random_uuid(), 'n' || n, 'linux', '{}', 'active', at, at, at
+    from generate_series(0, ${MAX_GIVEN_UP}::int) as n, lateral (select ${world.now()}::timestamptz as at) as moment`.execute(
+    database,
+  )
+  const { id } = await start(world, key, { target_devices: MAX_GIVEN_UP + 1, min_devices: 1 })
+  const absent = async () => {
+    const { rows } = await sql`select from round_participants where round_id = ${id} and state = 'absent'`.execute(
+      database,
+    )
+    return rows.length
+  }
+  await world.advance(5)
+  expect(await absent()).toBe(0)
+  await world.advance(1)
+  expect(await absent()).toBe(MAX_GIVEN_UP)
+  await world.advance(1)
+  expect(await absent()).toBe(MAX_GIVEN_UP + 1)
 })
 
 describe('a device that stops sending heartbeats while it trains', () => {

@@ -12,7 +12,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 import { unaudited } from '../../audit-note.ts'
 import type { Context } from '../../context.ts'
 import { selectionStore } from '../../fleet/selection/selection.service.ts'
-import { absentDevicesStore, canStillJoin, type Failures } from './absent-devices.store.ts'
+import { absentDevicesStore, canStillJoin, type Failures, MAX_GIVEN_UP } from './absent-devices.store.ts'
 import type { ParticipantScopes } from './participant-scope.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import { roundTimesStore } from './round-times.store.ts'
@@ -106,6 +106,7 @@ const createReview = ({ events, now }: Context, { endings, scopes }: Parts) => {
     const next = Math.min(
       turnEnds.getTime(),
       lacks || lacksOthers ? now().getTime() + LOOK_AGAIN_MS : round.timeoutAt.getTime(),
+      given === MAX_GIVEN_UP ? now().getTime() : Number.POSITIVE_INFINITY,
     )
     await roundsStore.update(tx, round.id, { review_at: new Date(Math.max(next, now().getTime() + MIN_MS)) })
     if (given > 0) await events.publish(tx, 'round.places_freed', { id: round.id })

@@ -63,7 +63,7 @@ const UNSCREENED =
   'organizations of a federation'
 
 /** Explains when figures that a device reported about its data are missing. */
-const UNSHOWN = 'null in private and secure rounds, and for devices of other organizations of a federation'
+const UNSHOWN = 'Null in private and secure rounds, and for devices of other organizations of a federation'
 const Figure = Nullable(Type.Number({ description: UNSHOWN }))
 
 export const RoundUpdates = Body('ModelUpdateList', "A page of a round's updates", examples.updateList, {
@@ -76,7 +76,7 @@ export const RoundUpdates = Body('ModelUpdateList', "A page of a round's updates
       training_time_seconds: Nullable(
         Type.Integer({
           minimum: 0,
-          description: 'null in private rounds, and for devices of other organizations of a federation',
+          description: 'Null in private rounds, and for devices of other organizations of a federation',
         }),
       ),
       metrics: Nullable(Type.Record(Type.String(), Type.Number(), { description: UNSHOWN })),

@@ -55,7 +55,7 @@ export const StartRoundBody = Body('NewRound', 'A training round to start', exam
   ),
   org_id: Type.Optional(
     OrgId(
-      'Only for keys without an org_id; default: the organization of the group or federation, or else of the device that owns the key, or else of the model',
+      'Only for keys that are not bound to an organization; default: the organization of the group or federation, or else of the device that owns the key, or else of the model',
     ),
   ),
   hyperparameters: Type.Optional(

@@ -66,7 +66,7 @@ export const createStandaloneRounds = (
   /** Null if the request names no model. */
   const namedModel = async (caller: Caller, { globalModel }: StartRound) => {
     if (globalModel === undefined) return null
-    const advice = 'Use a model of the catalog that has an uploaded version.'
+    const advice = 'Use a model in the catalog that has an uploaded version.'
     return inBody('global_model_id', () => models.findVersion(caller, globalModel), advice)
   }
 

@@ -2,9 +2,10 @@ import { type ChatEvent, type ChatMessage, newCallId, type Tool, type ToolUse } 
 import type { ChatPiece } from './chat-pieces.ts'
 
 /** Formats a message for OpenAI's API. */
-export const presentMessage = ({ role, content, toolCalls = [], toolCallId }: ChatMessage): object => ({
+export const presentMessage = ({ role, content, name, toolCalls = [], toolCallId }: ChatMessage): object => ({
   role,
   content,
+  ...(name !== undefined && { name }),
   ...(toolCalls.length > 0 && {
     tool_calls: toolCalls.map(({ id, name, arguments: given }) => ({
       id,

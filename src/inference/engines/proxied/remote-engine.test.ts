@@ -99,6 +99,20 @@ test("a server's address can be an engine: chats, streams, and usage are the ser
   })
 })
 
+test('the names of participants are passed to the server', async () => {
+  let sent = ''
+  const front = await standBefore((request) => {
+    request.on('data', (bytes: Buffer) => {
+      sent += bytes.toString()
+    })
+    return false
+  })
+  const { client } = await serve(front)
+  const messages = [{ role: 'user' as const, name: 'Ann', content: 'What is the capital of France?' }]
+  await client.chat.completions.create({ ...question, messages })
+  expect(JSON.parse(sent).messages).toEqual(messages)
+})
+
 test('a schema is passed to the server unchanged, and its refusal is returned', async () => {
   const { client } = await serve(upstream.url)
   const ask = (schema: Record<string, unknown>) =>

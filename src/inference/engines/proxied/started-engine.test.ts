@@ -218,7 +218,7 @@ describe('an engine that is a separate server', () => {
       if (error.message.endsWith('It printed nothing.')) return impatient(2 * readyWithinMs)
       expect(error).toEqual({
         code: 'engine_failed',
-        message: `mlc-llm was started but did not answer within ${readyWithinMs / 1000} s. Its output:\nFetching 12 files: 0%`,
+        message: `mlc-llm was started but did not respond within ${readyWithinMs / 1000} s. Its output:\nFetching 12 files: 0%`,
       })
       expect(isAlive(pidIn(await logged()))).toBe(false)
     }

@@ -60,7 +60,7 @@ const startOnce = async (
     if (answers) return { baseUrl: server.baseUrl, program }
     if (performance.now() >= deadline) {
       await program.stop()
-      throw failed(`was started but did not answer within ${readyWithinMs / 1000} s`)
+      throw failed(`was started but did not respond within ${readyWithinMs / 1000} s`)
     }
     await Promise.race([sleep(PROBE_MS), program.ended])
   }

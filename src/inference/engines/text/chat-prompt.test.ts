@@ -40,6 +40,12 @@ it('for other templates, functions, calls, and results are texts in alternating 
   ])
 })
 
+it('every template gets the names of participants', () => {
+  const named: readonly ChatMessage[] = [{ role: 'user', name: 'Ann', content: 'Hi' }]
+  for (const template of ['tools [TOOL_CALLS]', null])
+    expect(templateInput(named, [], templateTools(template)).messages).toEqual(named)
+})
+
 it('consecutive texts of the same role are joined; calls and results are not', () => {
   const call = { role: 'assistant', content: '', tool_calls: [] }
   const result = { role: 'tool', content: '1' }

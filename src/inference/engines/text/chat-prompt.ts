@@ -31,9 +31,10 @@ const nativeInput = (messages: readonly ChatMessage[], tools: readonly Tool[], s
   const names = new Map(messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id, name }) => [id, name] as const)))
   return {
     tools: tools.map(presentTool),
-    messages: messages.map(({ role, content, toolCalls = [], toolCallId }) => ({
+    messages: messages.map(({ role, content, name, toolCalls = [], toolCallId }) => ({
       role,
       content,
+      ...(name !== undefined && { name }),
       ...(toolCalls.length > 0 && {
         tool_calls: toolCalls.map(({ id, name, arguments: given }) => ({
           id: idOf(id),
@@ -65,14 +66,14 @@ To call functions, reply with a JSON object in tags for each call, and with noth
 /** For other templates: everything becomes text in messages of the roles that every template supports. */
 const writtenInput = (messages: readonly ChatMessage[], tools: readonly Tool[]): TemplateInput => {
   const written: TemplateMessage[] = []
-  for (const { role, content, toolCalls = [] } of messages) {
+  for (const { role, content, name, toolCalls = [] } of messages) {
     const result = role === 'tool' ? `<tool_response>\n${content}\n</tool_response>` : null
     const text = result ?? [content, ...toolCalls.map(callText)].filter((part) => part !== '').join('\n')
     const last = written.at(-1)
     // Some templates require users and assistants to alternate, so consecutive results become one turn.
     if (result !== null && last?.role === 'user')
       written[written.length - 1] = { role: 'user', content: `${last.content}\n${text}` }
-    else written.push({ role: result === null ? role : 'user', content: text })
+    else written.push({ role: result === null ? role : 'user', content: text, ...(name !== undefined && { name }) })
   }
   if (tools.length === 0) return { messages: written, tools: [] }
   const [first, ...rest] = written

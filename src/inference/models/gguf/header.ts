@@ -111,7 +111,7 @@ const readArchitecture = (path: string, metadata: ReturnType<typeof metadataOf>)
     path,
     other === undefined
       ? `has the architecture ${quoted(architecture)}, which this llama.cpp does not know. It knows ${[...CHAT_ARCHITECTURES].join(', ')}.`
-      : `has the architecture '${architecture}': it is ${other} and cannot answer chats.`,
+      : `has the architecture '${architecture}': it is ${other} and cannot be used for chat.`,
   )
 }
 

@@ -32,7 +32,7 @@ const WITHOUT_DEVICES: Readonly<Record<string, string>> = {
 /** `isHindered`: the page's warnings say what may keep devices from getting the version. */
 export const withoutDevices = (status: string, isHindered = false): string =>
   WITHOUT_DEVICES[status] ??
-  `No device gets the version now${isHindered ? ': Attention says what may prevent it' : ''}.`
+  `No device gets the version now${isHindered ? ': see Attention for what may prevent it' : ''}.`
 
 interface DeviceStatesProps {
   readonly counts: Readonly<Record<string, number>>

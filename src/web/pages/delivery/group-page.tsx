@@ -6,13 +6,15 @@ import { api, write } from '../../api/client.ts'
 import { type ResponseOf, useApi } from '../../api/use-api.ts'
 import { Ago, Badge, Id } from '../../parts/cells.tsx'
 import { DetailPage } from '../../parts/detail-page.tsx'
-import { ConfirmButton, DialogButton } from '../../parts/dialog.tsx'
+import { ConfirmButton, DialogButton, FormDialog } from '../../parts/dialog.tsx'
+import { useFields } from '../../parts/form.tsx'
 import { Empty, Facts, Filters, Panel } from '../../parts/layout.tsx'
 import { LoadedTable, Pager, pageQuery, usePager } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { plural } from '../../text/format.ts'
 import { deviceHref } from '../../url/hrefs.ts'
 import { AddDevices } from './add-devices.tsx'
+import { ConditionsField, conditionsIn } from './conditions-field.tsx'
 import type { Group } from './delivery-records.ts'
 
 type Member = ResponseOf<'/api/v1/device-groups/{group_id}/devices'>['devices'][number]
@@ -46,6 +48,28 @@ const Conditions = ({ filter }: { readonly filter: NonNullable<Group['filter']> 
     ))}
   </>
 )
+
+const ChangeConditions = ({
+  group,
+  filter,
+}: {
+  readonly group: Group
+  readonly filter: NonNullable<Group['filter']>
+}) => {
+  const [values, field] = useFields({ filter: filter.map(conditionText).join(' and ') })
+  return (
+    <FormDialog
+      title={`Change the conditions of ${group.name}`}
+      verb="Change"
+      act={async () => {
+        const body = { filter: conditionsIn(values.filter) }
+        await write(api.PUT('/api/v1/device-groups/{group_id}', { ...at(group), body }))
+      }}
+    >
+      <ConditionsField {...field('filter')} required />
+    </FormDialog>
+  )
+}
 
 const columns = (group: Group): readonly Column<Member>[] => [
   {
@@ -90,7 +114,7 @@ const Members = ({ group }: { readonly group: Group }) => {
               title="No device matches this group"
               command={`svc groups update ${shellWord(group.name)} --where platform=android`}
             >
-              Devices that match later are added by themselves. Change the conditions with:
+              Devices that match later are added automatically. Change the conditions with:
             </Empty>
           )
         }
@@ -103,9 +127,13 @@ const Actions = ({ group }: { readonly group: Group }) => {
   const [, navigate] = useLocation()
   return (
     <>
-      {group.filter === null && (
+      {group.filter === null ? (
         <DialogButton needs="devices:write" tone="primary" dialog={<AddDevices group={group} />}>
           Add devices
+        </DialogButton>
+      ) : (
+        <DialogButton needs="devices:write" dialog={<ChangeConditions group={group} filter={group.filter} />}>
+          Change conditions
         </DialogButton>
       )}
       <ConfirmButton

@@ -10,6 +10,7 @@ import { ListPage, pageQuery } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { count } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
+import { ConditionsField, conditionsIn } from './conditions-field.tsx'
 import type { Group } from './delivery-records.ts'
 
 /** The organization of groups that a key without an organization creates; also that of devices without one. */
@@ -25,15 +26,19 @@ const COLUMNS: readonly Column<Group>[] = [
 ]
 
 const CreateGroup = ({ org }: { readonly org: string }) => {
-  const [values, field] = useFields({ name: '', description: '' })
+  const [{ filter, ...values }, field] = useFields({ name: '', description: '', filter: '' })
   return (
     <FormDialog
       title="Create a group"
       verb="Create"
-      act={() => write(api.POST('/api/v1/device-groups', { body: { org_id: org, ...values } }))}
+      act={async () => {
+        const body = { org_id: org, ...values, ...(filter !== '' && { filter: conditionsIn(filter) }) }
+        await write(api.POST('/api/v1/device-groups', { body }))
+      }}
     >
       <TextField label="Name" required maxLength={255} {...field('name')} />
       <TextField label="Description" maxLength={1000} {...field('description')} />
+      <ConditionsField {...field('filter')} />
     </FormDialog>
   )
 }

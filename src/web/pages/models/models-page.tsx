@@ -10,7 +10,7 @@ import { bytes } from '../../text/format.ts'
 import { modelHref } from '../../url/hrefs.ts'
 import { type Model, nameOf } from './model-records.ts'
 
-const useListState = createListState('framework', choices('Any framework', FRAMEWORKS))
+const useListState = createListState('framework', choices('Any framework', FRAMEWORKS), 'Search models')
 
 const COLUMNS: readonly Column<Model>[] = [
   { name: 'Model', cell: (model) => <Link href={modelHref(model.id)}>{nameOf(model)}</Link> },
@@ -39,7 +39,7 @@ export const ModelsPage = () => {
       rowKey="id"
       empty={
         <Empty
-          title={isFiltered ? 'No model has this framework' : 'No models yet'}
+          title={isFiltered ? 'No model matches' : 'No models yet'}
           command="svc push weights.onnx --model-id my-model --version 1.0.0"
         >
           Upload a weight file; every upload under the same name becomes a new version:

@@ -86,7 +86,7 @@ const Factors = ({ account, onDone }: { readonly account: Account; readonly onDo
         tone="primary"
         act={renew}
       >
-        Those that you have stop working at once.
+        Your current codes stop working immediately.
       </ConfirmButton>{' '}
       <Button onClick={() => setReplacing(true)}>Replace the app</Button>{' '}
       <ConfirmButton

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type ApiClient, ApiError, createClient, type ErrorBody, unwrap } from '../client/client.ts'
 import { withAbortableBody } from '../platform/transfer/abortable-body.ts'
 import { throughProxy } from '../platform/transfer/proxy.ts'
@@ -5,6 +6,8 @@ import { reasonOf } from '../platform/transfer/transfer-error.ts'
 import { Failure } from './failure.ts'
 
 const TIMEOUT_MS = 30_000
+/** How long the service may make a request wait in total because of its rate limit. */
+const MAX_WAIT_SECONDS = 60
 
 /** The service sent no usable response. */
 export class UnreachableError extends Failure {}
@@ -70,6 +73,8 @@ export interface ConnectionSettings {
   readonly timeoutMs?: number | undefined
   /** Called with the service's warning about a request that it accepted anyway. */
   readonly warn?: ((warning: string) => void) | undefined
+  /** Called before a wait for the service's rate limit; without it, a request over the limit fails. */
+  readonly onWait?: ((seconds: number) => void) | undefined
   /** Called for a successful response without the service's request id, which another program may have sent. */
   readonly onUnidentified?: (() => void) | undefined
   /** Called for every request with its status and duration, but never with keys or bodies. */
@@ -103,7 +108,7 @@ export const toFailure = (
 }
 
 export const connect = (settings: ConnectionSettings): Connection => {
-  const { baseUrl, apiKey, signal, timeoutMs = TIMEOUT_MS, warn, onUnidentified, trace } = settings
+  const { baseUrl, apiKey, signal, timeoutMs = TIMEOUT_MS, warn, onWait, onUnidentified, trace } = settings
 
   /** Reads the complete response, so that a connection lost midway is also reported here. */
   const fetchWhole = async (request: Request): Promise<Response> => {
@@ -134,7 +139,19 @@ export const connect = (settings: ConnectionSettings): Connection => {
     }
   }
 
-  const client = createClient({ baseUrl, apiKey, fetch: fetchWhole })
+  /** Sends a request that was over the rate limit, and so had no effect, again when the service says. */
+  const fetchWithinLimit = async (request: Request): Promise<Response> => {
+    for (let waited = 0; ; ) {
+      const response = await fetchWhole(request.clone())
+      const seconds = Math.max(1, Number(response.headers.get('retry-after') ?? Number.NaN))
+      waited += seconds
+      if (onWait === undefined || response.status !== 429 || !(waited <= MAX_WAIT_SECONDS)) return response
+      onWait(seconds)
+      await sleep(seconds * 1000, undefined, { signal }).catch(() => signal?.throwIfAborted())
+    }
+  }
+
+  const client = createClient({ baseUrl, apiKey, fetch: fetchWithinLimit })
   return {
     baseUrl,
     client,

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { plural } from '../domain/plural.ts'
 import { type Connection, type ConnectionSettings, connect, otherProgram } from './connection.ts'
 import { Failure, wrongUsage } from './failure.ts'
 import { type Home, openHome } from './home.ts'
@@ -95,6 +96,7 @@ export const createSession = (given: Io): Session => {
         keySource: found.source,
         timeoutMs: options.timeoutMs,
         warn: out.warn,
+        onWait: (seconds) => out.note(`Too many requests: waiting for ${plural(seconds, 'second')}.`),
         ...(io.verbose === true && { trace: out.note }),
       })
     },

@@ -34,13 +34,15 @@ export const keysRoutes = (app: App, { keys, orgs, now }: KeysParts): void => {
     async (request, reply) => {
       const { name, scopes, org_id, expires_in_days } = request.body
       const expiresAt = expires_in_days === undefined ? null : new Date(now().getTime() + expires_in_days * DAY_MS)
-      const { key, token } = await keys.create(callerOf(request), {
+      const caller = callerOf(request)
+      // Before the key is created: if this fails, the response cannot show it.
+      for (const warning of await orgs.warningsOf(org_id ?? caller.orgId)) warn(request, warning)
+      const { key, token } = await keys.create(caller, {
         name,
         scopes: scopes ?? SCOPES.filter((scope) => scope !== 'admin'),
         orgId: org_id ?? null,
         expiresAt,
       })
-      for (const warning of await orgs.warningsOf(key.orgId)) warn(request, warning)
       if (key.expiresAt?.getTime() !== expiresAt?.getTime()) {
         warn(
           request,

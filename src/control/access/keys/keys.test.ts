@@ -91,6 +91,24 @@ describe('keys', () => {
     expect(await warned('/keys', { name: 'k', org_id: 'acmme' })).toBeNull()
   })
 
+  it('and invitations are not created if the response cannot show them', async () => {
+    const { world, admin } = guarded(await startWorld(TOKEN))
+    const db = world.database!.sql
+    const count = async () => {
+      const { rows } =
+        await sql`select (select count(*) from keys) as keys, (select count(*) from invitations) as people`.execute(db)
+      return rows
+    }
+    const before = await count()
+    await sql`alter table orgs rename to orgs_elsewhere`.execute(db)
+    const post = async (path: string, body: object) =>
+      (await world.request('POST', `/api/v1${path}`, { key: admin, body })).status
+    expect(await post('/keys', { name: 'k', org_id: 'acme' })).toBe(500)
+    expect(await post('/team', { email: 'x@acme.example', org_id: 'acme' })).toBe(500)
+    expect(await count()).toEqual(before)
+    await sql`alter table orgs_elsewhere rename to orgs`.execute(db)
+  })
+
   it('can describe themselves', async () => {
     const { world, admin } = guarded()
     const made = await make(world, admin, { name: 'ci', scopes: ['models:read'], org_id: 'acme' })

@@ -5,7 +5,7 @@ import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { warn } from '../../../platform/http/warnings.ts'
 import type { OrgsService } from '../orgs/orgs.service.ts'
-import type { Member as Listed, PeopleService } from './people.service.ts'
+import { type Member as Listed, type PeopleService, teamOf } from './people.service.ts'
 import { presentInvitation, presentPerson } from './team.present.ts'
 import { Invitation, Member, MemberParams, NewInvitation, NewRole, Team, TeamQuery } from './team.schema.ts'
 
@@ -60,9 +60,10 @@ export const teamRoutes = (app: App, { people, orgs, publicUrl, now }: TeamParts
     async (request, reply) => {
       const { email, role = 'member', org_id } = request.body
       const linkOf = (token: string) => `${addressOf(request)}/#invitation=${token}`
-      const made = await people.invite(callerOf(request), { email, role, orgId: org_id }, linkOf)
-      const { invitation, token, mail } = made
-      for (const warning of await orgs.warningsOf(invitation.orgId)) warn(request, warning)
+      const caller = callerOf(request)
+      // Before the invitation is sent: if this fails, the response cannot show its link.
+      for (const warning of await orgs.warningsOf(teamOf(caller, org_id))) warn(request, warning)
+      const { invitation, token, mail } = await people.invite(caller, { email, role, orgId: org_id }, linkOf)
       const shown = {
         ...presentInvitation(invitation, now()),
         org_id: invitation.orgId,

@@ -23,7 +23,7 @@ interface Props {
 export const ConditionsField = (props: Props) => (
   <TextField
     label="Conditions"
-    hint="The group always has exactly the devices that meet them, such as: platform=android and memory_gb>=6"
+    hint="With conditions, the group always has exactly the devices that meet them, such as: platform=android and memory_gb>=6"
     spellCheck={false}
     {...props}
   />

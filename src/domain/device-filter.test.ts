@@ -35,6 +35,10 @@ describe('a filter of devices', () => {
       [{ field: 'capabilities.m', op: '>=', value: 6 }],
       'filter[0].op must be one of eq, ne, lt, lte, gt, gte, in, exists',
     ],
+    [
+      [{ field: 'trains', op: 'eq', value: true, not: true }],
+      'filter[0] must have only field, op, and value, got "not"',
+    ],
     [[{ field: 'capabilities.m', op: 'gte', value: '6' }], 'filter[0].value must be a finite number for gte of capab'],
     [[{ field: 'capabilities.m', op: 'lt', value: Number.POSITIVE_INFINITY }], 'must be a finite number'],
     [[{ field: 'capabilities.m', op: 'eq', value: Number.NaN }], 'must be text of at most 255 characters on one line'],

@@ -131,7 +131,9 @@ export const readFilter = (filter: unknown): DeviceFilter => {
 const readCondition = (condition: unknown, at: string): DeviceCondition => {
   if (!isObject(condition))
     throw badRequest(`${at} must be an object with field, op, and value, got ${shown(condition)}.`)
-  const { field, op, value } = condition
+  const { field, op, value, ...others } = condition
+  const [other] = Object.keys(others)
+  if (other !== undefined) throw badRequest(`${at} must have only field, op, and value, got ${shown(other)}.`)
   if (typeof field !== 'string' || !(isDeviceField(field) || isCapability(field))) {
     throw badRequest(
       `${at}.field must be platform, trains, device_id, or capabilities.<key> on one line of at most ${MAX_TEXT} characters, got ${shown(field)}.`,

@@ -8,6 +8,8 @@ const FILE_REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist',
   ENOTDIR: 'a part of its path is not a folder',
   EISDIR: 'it is a folder',
+  ELOOP: 'its path has too many symbolic links',
+  EIO: 'the disk reports an error',
   ENAMETOOLONG: 'its name is too long',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',

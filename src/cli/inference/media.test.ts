@@ -189,3 +189,14 @@ it.skipIf(process.getuid?.() === 0)(
     expect(stderr).toContain('onnxruntime is not installed.')
   },
 )
+
+it.skipIf(process.platform === 'win32')('transcribe stops reading a recording without end at its limit', async () => {
+  const { svc } = await start(null)
+  expect(await svc('transcribe', '/dev/zero')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr:
+      'svc: /dev/zero is more than 128 MB; at most 128 MB can be read.\n' +
+      'Split the recording, or convert it to MP3.\n',
+  })
+})

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { isObject } from '../../domain/is-object.ts'
 import type { ChatMessage } from '../../inference/engines/engine.ts'
@@ -43,9 +43,17 @@ export const nameFolder = (given: string) => (error: NodeJS.ErrnoException) => {
   throw error
 }
 
+/** JavaScript's longest string is a little longer. */
+const MAX_MEGABYTES = 500
+
 /** Reads prompts from a file with one JSON object per line. @throws Failure that names the line */
 export const readPrompts = async (given: string, cwd: string): Promise<readonly PromptLine[]> => {
   const path = resolve(cwd, given)
+  const { size } = await stat(path)
+  if (size > MAX_MEGABYTES * 2 ** 20)
+    throw new Failure(`${given} is larger than the limit of ${MAX_MEGABYTES} MB.`, {
+      advice: 'Split it into several files.',
+    })
   const lines = (await readFile(path, 'utf8').catch(nameFolder(given))).replace(/^\u{feff}/u, '').split('\n')
   const prompts: PromptLine[] = []
   for (const [index, line] of lines.entries()) {

@@ -1,4 +1,5 @@
-import { readFile, stat } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ownEntry } from '../../domain/own-entry.ts'
@@ -53,18 +54,27 @@ const present = (transcription: Transcription, samples: number, output: string |
   return TRANSCRIPT_FORMATS[format](transcription, samples / SAMPLE_RATE).body.trimEnd()
 }
 
-/** Refuses what exceeds the server's limit, so that a large recording does not fill the memory. */
-const read = async (path: string): Promise<Buffer> => {
-  const { size } = await stat(path)
-  if (size > MAX_FILE_BYTES) {
-    const megabytes = Math.ceil(size / 1024 / 1024)
-    throw new Failure(`${path} is ${megabytes} MB; at most ${MAX_FILE_BYTES / 1024 / 1024} MB can be read.`, {
+/** Refuses what exceeds the server's limit, so that a large recording, or a pipe without end, does not fill the memory. */
+const read = async (path: string, signal: AbortSignal): Promise<Buffer> => {
+  const tooLarge = (megabytes: string): Failure =>
+    new Failure(`${path} is ${megabytes} MB; at most ${MAX_FILE_BYTES / 1024 / 1024} MB can be read.`, {
       advice: 'Split the recording, or convert it to MP3.',
     })
+  const { size } = await stat(path)
+  if (size > MAX_FILE_BYTES) throw tooLarge(`${Math.ceil(size / 1024 / 1024)}`)
+  const pieces: Buffer[] = []
+  let length = 0
+  try {
+    for await (const piece of createReadStream(path, { highWaterMark: 1 << 20, signal })) {
+      length += (piece as Buffer).length
+      if (length > MAX_FILE_BYTES) throw tooLarge(`more than ${MAX_FILE_BYTES / 1024 / 1024}`)
+      pieces.push(piece as Buffer)
+    }
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error instanceof Failure ? error : Object.assign(error as NodeJS.ErrnoException, { path })
   }
-  return readFile(path).catch((error: NodeJS.ErrnoException) => {
-    throw Object.assign(error, { path })
-  })
+  return Buffer.concat(pieces)
 }
 
 const namingFile = (file: string) => (error: unknown) => {
@@ -77,7 +87,7 @@ const transcribe = async (session: Session, file: string, options: TranscribeOpt
   if (options.output !== undefined && (await isSameFile(resolve(io.cwd, options.output), path)))
     throw wrongUsage(`The transcript would replace ${file}.`, 'Choose another file with --output.')
   await requireOutput(session, options.output)
-  const bytes = await read(path)
+  const bytes = await read(path, io.signal)
   const chosen = await choose(session, options.model)
   const { decodeAudio } = await import('../../inference/audio/decode.ts')
   const samples = await decodeAudio(bytes, { env: io.env, signal: io.signal }).catch(namingFile(file))

@@ -1,4 +1,4 @@
-import { readFile, symlink, writeFile } from 'node:fs/promises'
+import { readFile, symlink, truncate, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -343,6 +343,16 @@ describe('refuses', () => {
     expect(ran).toEqual({ exitCode, stdout: '', stderr: expect.stringContaining(message) })
     expect(await readFile(join(cwd, 'test.jsonl'), 'utf8')).toBe(lines(12))
     expect(await readFile(join(cwd, 'other.jsonl'), 'utf8')).toBe('{"input":"line 1"}\n{"input":"line 2"}')
+  })
+
+  it('test data that is longer than any string', async () => {
+    const { cwd, run } = await start()
+    await truncate(join(cwd, 'test.jsonl'), 600 * 2 ** 20)
+    expect(await run(['good', '-d', 'test.jsonl', '--api-base', 'http://127.0.0.1:1'])).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr: 'svc: test.jsonl is larger than the limit of 500 MB.\nSplit it into several files.\n',
+    })
   })
 
   it('test data without expected outputs, unless only latency is measured', async () => {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -307,4 +308,15 @@ it('a path is recognized by its content, or refused', async () => {
     `F is not a model: the folder is empty. ${advice}`,
     `F is not a model: it contains no known file. ${advice}`,
   ])
+})
+
+it.skipIf(process.platform === 'win32')('a pipe or a device is not a model, and is not opened', async () => {
+  const home = await emptyFolder()
+  const pipe = join(home, 'model.gguf')
+  expect(spawnSync('mkfifo', [pipe]).status).toBe(0)
+  for (const path of [pipe, '/dev/null'])
+    await expect(findModel(path, home)).rejects.toMatchObject({
+      code: 'invalid_model',
+      message: `${path} is not a model: it is neither a regular file nor a folder. Models are GGUF files and ONNX, MLX, MLC, or MNN folders.`,
+    })
 })

@@ -61,7 +61,10 @@ const formatOfFolder = async (folder: string): Promise<FoundFormat> => {
  * @throws InferenceError invalid_model if it is not a model; the file system's error if it cannot be read
  */
 export const formatOf = async (path: string): Promise<FoundFormat> => {
-  if ((await stat(path)).isDirectory()) return formatOfFolder(path)
+  const found = await stat(path)
+  if (found.isDirectory()) return formatOfFolder(path)
+  // Opening a pipe waits for a writer, and nothing can end that wait.
+  if (!found.isFile()) throw notAModel(path, 'it is neither a regular file nor a folder')
   // The engine refuses a broken file of that name with a precise error.
   if ((await beginsWith(path, 'GGUF')) || path.toLowerCase().endsWith('.gguf')) return { format: 'gguf', path }
   if (path.toLowerCase().endsWith('.onnx')) return { format: 'onnx', path }

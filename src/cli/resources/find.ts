@@ -51,8 +51,8 @@ export const namesOf = async (
     const { rows } = await readRows(context.connection, parts, paging)
     return rows.map((row) => String(row.device_id))
   }
-  const { id, name } = LISTS[kind]
-  const rows = await listOf(context, kind, limit, kind === 'model' ? { q: begins } : {})
+  const { id, name, isSearchable } = LISTS[kind]
+  const rows = await listOf(context, kind, limit, isSearchable ? { q: begins } : {})
   return [
     ...new Set(
       rows.flatMap((row) => (name === null ? [String(row[id])] : row[name] === null ? [] : [String(row[name])])),

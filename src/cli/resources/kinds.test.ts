@@ -11,12 +11,13 @@ interface Operation {
   }[]
 }
 
-it('each kind has the organization and the page size that its list requires', () => {
+it('each kind has the organization and the page size that its list requires, and is searched if it can be', () => {
   const paths = readPaths<Operation>()
-  for (const [kind, { request, ofOrg = false, maxPage = MAX_PAGE }] of Object.entries(LISTS)) {
+  for (const [kind, { request, ofOrg = false, maxPage = MAX_PAGE, isSearchable = false }] of Object.entries(LISTS)) {
     const { parameters = [] } = paths[request.replace('GET ', '')]!.get!
     const limit = parameters.find(({ name }) => name === 'limit')
     expect([kind, maxPage]).toEqual([kind, limit?.schema.maximum ?? null])
+    expect([kind, isSearchable]).toEqual([kind, parameters.some(({ name }) => name === 'q')])
     if (parameters.some(({ name, required }) => name === 'org_id' && required))
       expect([kind, ofOrg]).toEqual([kind, true])
   }

@@ -7,6 +7,8 @@ interface Listed {
   readonly name: string | null
   /** The list and its names are those of one organization. */
   readonly ofOrg?: true
+  /** Its parameter `q` finds records by a part of their names. */
+  readonly isSearchable?: true
   /** The maximum page size; null if the response is the whole list. Default: 1000. */
   readonly maxPage?: number | null
   /** The command that lists them, if it is not `<kind>s list`. */
@@ -15,7 +17,7 @@ interface Listed {
 
 const TABLE = {
   group: { request: 'GET /api/v1/device-groups', field: 'groups', id: 'id', name: 'name', ofOrg: true },
-  model: { request: 'GET /api/v1/models', field: 'models', id: 'id', name: 'name', maxPage: 100 },
+  model: { request: 'GET /api/v1/models', field: 'models', id: 'id', name: 'name', maxPage: 100, isSearchable: true },
   round: { request: 'GET /api/v1/training/rounds', field: 'rounds', id: 'id', name: 'round_number' },
   rollout: { request: 'GET /api/v1/rollouts', field: 'rollouts', id: 'rollout_id', name: null },
   deployment: { request: 'GET /api/v1/deployments', field: 'deployments', id: 'deployment_id', name: null },

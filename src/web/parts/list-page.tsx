@@ -24,13 +24,17 @@ export const createListState = <Name extends string, Value extends string>(
   options: readonly (readonly [Value | '', string])[],
   searchLabel?: string,
 ) => {
-  const defaults: Readonly<Record<string, string | number>> = { q: '', [filter]: '', page: 1 }
+  const defaults: Readonly<Record<string, string | number>> = {
+    ...(searchLabel !== undefined && { q: '' }),
+    [filter]: '',
+    page: 1,
+  }
   const words = { [filter]: options }
   return () => {
     const [state, change] = usePageState(defaults, words)
     const page = Number(state.page)
     const value = state[filter] as Value | ''
-    const typed = String(state.q)
+    const typed = String(state.q ?? '')
     const q = useDeferredValue(typed)
     const onFilter = (name: string) => (chosen: string) => change({ [name]: chosen, page: 1 })
     return {

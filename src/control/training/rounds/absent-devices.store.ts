@@ -28,12 +28,9 @@ export interface Reviewed {
 }
 
 /** Those whose heartbeats show that they train, as `d` of participant `p`; none if that does not count. */
-const training = ({ timeoutSeconds, upSince: up }: Reviewed): RawBuilder<unknown> => {
-  const devices = up === null ? null : selectionStore.training({ seconds: timeoutSeconds / 10, up })
-  const none = sql`(select null::uuid as id, null::timestamptz as last_heartbeat, null::timestamptz as silent_at where false)`
-  return sql`${devices ?? none} d
-    on d.id = p.device_id and d.last_heartbeat > p.selected_at and p.acknowledged_at is not null`
-}
+const training = ({ timeoutSeconds, upSince: up }: Reviewed): RawBuilder<unknown> => sql`
+  ${selectionStore.training({ seconds: timeoutSeconds / 10, up: up ?? new Date(0) })} d
+    on ${up !== null} and d.id = p.device_id and d.last_heartbeat > p.selected_at and p.acknowledged_at is not null`
 
 /** Selected devices that do not fetch the plan, or stop sending heartbeats while they train, and their effect on the round. */
 export const absentDevicesStore = {

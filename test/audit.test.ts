@@ -211,6 +211,7 @@ it("every operation that changes something leaves one entry for its object, in t
 
   const model = (await drive('createModel', ['POST', '/models', { name: 'm', framework: 'pytorch' }], by('model', own)))
     .id as string
+  await drive('updateModel', ['PATCH', `/models/${model}`, { description: 'Next word' }], by('model', model))
   const weights = new Uint8Array(Float32Array.of(1, 2, 3).buffer)
   await drive(
     'uploadVersion',
@@ -221,6 +222,8 @@ it("every operation that changes something leaves one entry for its object, in t
   await drive('updateVersion', ['PATCH', `/models/${model}/versions/1`, metadata], by('model', model))
   await drive('setAlias', ['PUT', `/models/${model}/aliases/production`, { version: '1' }], by('model', model))
   await drive('deleteAlias', ['DELETE', `/models/${model}/aliases/production`], by('model', model))
+  await world.request('POST', `/api/v1/models/${model}/versions/upload`, { key, body: formOf(weights) })
+  await drive('deleteVersion', ['DELETE', `/models/${model}/versions/2`], by('model', model))
 
   const rollouts = `/models/${model}/rollouts`
   const rollout = (

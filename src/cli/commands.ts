@@ -68,6 +68,8 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
       entry('aliases', "list a model's aliases", () => import('./models/aliases.command.ts')),
       entry('versions', "list a model's versions", () => import('./models/versions.command.ts')),
       entry('set-metadata', 'change the metadata of a version', () => import('./models/set-metadata.command.ts')),
+      entry('describe', "change a model's description", () => import('./models/describe.command.ts')),
+      entry('delete-version', 'delete a version from the catalog', () => import('./models/delete-version.command.ts')),
     ],
   },
   entry('rollback', 'roll back to the previous version', () => import('./delivery/rollback.command.ts')),

@@ -1,4 +1,6 @@
+import { readFile } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -45,6 +47,19 @@ test('a request over the rate limit is sent again, with its body, when the servi
   await expect(create(connect({ baseUrl, onWait }))).rejects.toThrow('Too many requests.')
   await expect(create(connect({ baseUrl }))).rejects.toThrow('Too many requests.')
   expect(waits).toEqual([1, 1, 40])
+})
+
+test('a certificate that is refused is the reason, not that the service does not run', async () => {
+  const read = (name: string) => readFile(new URL(`../../test/fixtures/tls/${name}`, import.meta.url))
+  const server = createHttpsServer({ cert: await read('first.pem'), key: await read('first.key') })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const baseUrl = `https://localhost:${(server.address() as AddressInfo).port}`
+  const connection = connect({ baseUrl })
+  await expect(connection.request((client) => client.GET('/api/v1/health'))).rejects.toMatchObject({
+    message: `Cannot reach ${baseUrl} (DEPTH_ZERO_SELF_SIGNED_CERT).`,
+    advice: expect.stringContaining('NODE_EXTRA_CA_CERTS'),
+  })
 })
 
 test('a stalled response can still be interrupted after a garbage collection', async () => {

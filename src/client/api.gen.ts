@@ -507,6 +507,11 @@ export interface paths {
          */
         get: operations["getVersion"];
         /**
+         * Delete a version
+         * @description Deletes a version with its files. Refused while an alias names it, or a plan delivers it. Its number and label are not used again.
+         */
+        delete: operations["deleteVersion"];
+        /**
          * Change the metadata of a version
          * @description Merges entries into the metadata of a version; its file cannot be changed.
          */
@@ -545,6 +550,8 @@ export interface paths {
         };
         /** Get a model with its versions */
         get: operations["getModel"];
+        /** Change a model's description */
+        patch: operations["updateModel"];
     };
     "/api/v1/models/{model_id}/versions/upload": {
         parameters: {
@@ -2101,7 +2108,7 @@ export interface components {
          *       "org_id": "acme",
          *       "kind": "alias_move",
          *       "subject": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201/production",
-         *       "title": "Move the alias 'production' of 'next-word' from version 3 to version 4",
+         *       "title": "Move the alias 'production' of 'next-word' from version 1.2.0 to version 1.3.0",
          *       "status": "pending",
          *       "requested_by": "0d9f1c2e-5b7a-4c3d-8e6f-000000000701",
          *       "requested_by_name": "ml-team",
@@ -2155,7 +2162,7 @@ export interface components {
          *           "org_id": "acme",
          *           "kind": "alias_move",
          *           "subject": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201/production",
-         *           "title": "Move the alias 'production' of 'next-word' from version 3 to version 4",
+         *           "title": "Move the alias 'production' of 'next-word' from version 1.2.0 to version 1.3.0",
          *           "status": "pending",
          *           "requested_by": "0d9f1c2e-5b7a-4c3d-8e6f-000000000701",
          *           "requested_by_name": "ml-team",
@@ -2403,7 +2410,7 @@ export interface components {
          *           "last_hash": "3f0e6a8b5f4d4c1f9e1c7a2b8d6e5f40312233445566778899aabbccddeeff00",
          *           "heads": 1,
          *           "fault_seq": 42,
-         *           "fault": "Entry 42: its content does not match its hash."
+         *           "fault": "seq 42: its content does not match its hash."
          *         }
          *       ]
          *     }
@@ -5845,6 +5852,16 @@ export interface components {
             created_at: string;
         };
         /**
+         * @description Changes of a model
+         * @example {
+         *       "description": "Next word, for keyboards"
+         *     }
+         */
+        ModelChanges: {
+            /** @description Free text */
+            description: string;
+        };
+        /**
          * @description A model with its versions
          * @example {
          *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
@@ -7329,6 +7346,8 @@ export interface components {
             strategy_options?: { [key: string]: unknown; };
             /** Format: uuid */
             job_id?: string;
+            /** @description How many rounds the job had completed when this one began */
+            rounds_completed?: number;
             /** @description Updates that arrive late count for a later round */
             asynchronous?: boolean;
             control?: {
@@ -11140,6 +11159,29 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    deleteVersion: {
+        parameters: {
+            path: {
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
+                /** @description An integer from 1, a semantic version, latest, or an alias */
+                version: string;
+            };
+        };
+        responses: {
+            /** @description Success */
+            204: { headers: { [name: string]: unknown; }; };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
     updateVersion: {
         parameters: {
             path: {
@@ -11320,6 +11362,37 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    updateModel: {
+        parameters: {
+            path: {
+                /** @description Id or name of a model */
+                model_id: components["parameters"]["ModelId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ModelChanges"];
+            };
+        };
+        responses: {
+            /** @description A model in the catalog */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Model"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     uploadVersion: {

@@ -52,8 +52,12 @@ export interface ControlEvents {
   'version.added': { readonly modelId: string; readonly orgId: string | null; readonly version: number }
   /** The metadata of a version was changed. */
   'version.changed': { readonly modelId: string; readonly orgId: string | null; readonly version: number }
+  /** A version is being deleted. A handler that needs it throws a conflict; it still exists then. */
+  'version.deleted': { readonly modelId: string; readonly orgId: string | null; readonly version: number }
   /** A model was created; it has no versions yet. */
   'model.created': { readonly modelId: string; readonly orgId: string | null }
+  /** A model's description was changed. */
+  'model.changed': { readonly modelId: string; readonly orgId: string | null }
   /** An alias was created, moved, or deleted: then `version` is null. */
   'alias.moved': {
     readonly modelId: string

@@ -118,23 +118,36 @@ export const plansPreceding = (
   })
 }
 
-/**
- * Returns the completed plans that have replaced an experiment's variants of a model, on all devices or on some. Groups other than
- * the experiment's may have devices of both, but usually have not.
- */
+type ExperimentOfModel = OfModel & { readonly startedRevision: number; readonly targetGroups: readonly string[] }
+
+/** Groups other than the experiment's may have devices of both, but usually have not. */
+const isElsewhere = (groupIds: readonly string[] | null, targetGroups: readonly string[]): boolean =>
+  groupIds !== null && targetGroups.length > 0 && !groupIds.some((id) => targetGroups.includes(id))
+
+/** Returns the completed plans that have replaced an experiment's variants of a model, on all devices or on some. */
 export const plansReplacing = (
   plans: readonly Plan[],
-  experiment: OfModel & { readonly startedRevision: number; readonly targetGroups: readonly string[] },
+  experiment: ExperimentOfModel,
 ): { readonly onAll: RolloutPlan | null; readonly onSome: readonly (RolloutPlan | DeploymentPlan)[] } => {
   const newer = plansOf(
     plans.filter((plan) => plan.settled && plan.startedRevision > experiment.startedRevision),
     experiment,
   ).filter((plan) => plan.kind !== 'experiment')
   const onAll = newer.filter(hasReachedAll).sort((a, b) => b.startedRevision - a.startedRevision)[0] ?? null
-  const { targetGroups } = experiment
-  const isElsewhere = (plan: Plan): boolean =>
-    plan.kind === 'rollout' && plan.groupId !== null && targetGroups.length > 0 && !targetGroups.includes(plan.groupId)
-  return { onAll, onSome: onAll === null ? newer.filter((plan) => !isElsewhere(plan)) : [] }
+  const groupsOf = (plan: Plan) => (plan.kind === 'rollout' && plan.groupId !== null ? [plan.groupId] : null)
+  const isHere = (plan: Plan): boolean => !isElsewhere(groupsOf(plan), experiment.targetGroups)
+  return { onAll, onSome: onAll === null ? newer.filter(isHere) : [] }
+}
+
+/** Returns the running experiments on the same model and devices: newer ones take precedence over older ones. */
+export const experimentsBeside = (plans: readonly Plan[], experiment: ExperimentOfModel) => {
+  const beside = plansOf(plans, experiment).filter(
+    (plan) => plan.kind === 'experiment' && !isElsewhere(plan.groupIds, experiment.targetGroups),
+  )
+  return {
+    newer: beside.filter(({ startedRevision }) => startedRevision > experiment.startedRevision),
+    older: beside.filter(({ startedRevision }) => startedRevision < experiment.startedRevision),
+  }
 }
 
 /** Returns equal keys for targets that name the same version of the same model. */

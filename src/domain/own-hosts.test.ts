@@ -77,4 +77,7 @@ it('the first invalid entry in a list of origins is reported', () => {
     wrong: null,
   })
   expect(parseOrigins('https://a.example,b.example').wrong).toBe('b.example')
+  expect(parseOrigins('chrome-extension://abcdef,moz-extension://0a-1b').wrong).toBeNull()
+  for (const wrong of ['chrome-extension://abc/page', 'file://abc', 'extension://abc'])
+    expect(parseOrigins(wrong).wrong).toBe(wrong)
 })

@@ -47,12 +47,17 @@ export const parsePublicUrl = (text: string): string | null => {
   return (url.origin + url.pathname).replace(/\/+$/, '')
 }
 
+/** Of a browser extension, such as `chrome-extension://<id>`. */
+const EXTENSION = /^[a-z]+(?:-[a-z]+)*-extension:\/\/[\w-]+$/
+
 /** `https://a.example.org, http://b` -> its parts; `wrong` is the first that is not an origin. */
 export const parseOrigins = (text: string): { readonly origins: readonly string[]; readonly wrong: string | null } => {
   const origins = text
     .split(',')
     .map((part) => part.trim())
     .filter(Boolean)
-  const wrong = origins.find((origin) => !URL.canParse(origin) || new URL(origin).origin !== origin)
+  const wrong = origins.find(
+    (origin) => !EXTENSION.test(origin) && (!URL.canParse(origin) || new URL(origin).origin !== origin),
+  )
   return { origins, wrong: wrong ?? null }
 }

@@ -81,6 +81,16 @@ describe('a transition', () => {
     expect(() => transition(rollout(status), event, now)).toThrow(`A rollout that is ${status} cannot be`)
   })
 
+  it.each([
+    ['pending', 'advance', 'A rollout that is pending cannot be advanced. Start it first, or delete it.'],
+    ['active', 'start', 'A rollout that is active cannot be started.'],
+    ['paused', 'advance', 'A rollout that is paused cannot be advanced. Resume it first.'],
+    ['completed', 'pause', 'A rollout that is completed cannot be paused. It can only be rolled back.'],
+    ['rolled_back', 'resume', 'A rollout that is rolled_back cannot be resumed. Create another rollout.'],
+  ] as const)('of a %s rollout by %s names the alternative', (status, event, message) => {
+    expect(() => transition(rollout(status), event, now)).toThrow(new RegExp(`^${message.replaceAll('.', '\\.')}$`))
+  })
+
   it('is tested for all 50 combinations of status and event, 36 of them conflicts', () => {
     expect(absent).toHaveLength(36)
   })

@@ -55,6 +55,15 @@ const VERB: Readonly<Record<RolloutEvent, string>> = {
   set_percentage: 'be given another percentage',
 }
 
+/** What to do about an event that the status does not allow. */
+const INSTEAD: Readonly<Record<RolloutStatus, string>> = {
+  pending: ' Start it first, or delete it.',
+  active: '',
+  paused: ' Resume it first.',
+  completed: ' It can only be rolled back.',
+  rolled_back: ' Create another rollout.',
+}
+
 /** user: a person or key requested it. service: its steps, its health, or a policy did it; the reason says which. */
 export const ROLLOUT_ENDED_BY = ['user', 'service'] as const
 export type EndedBy = (typeof ROLLOUT_ENDED_BY)[number]
@@ -90,7 +99,9 @@ export const transition = (
   detail: { readonly reason?: string; readonly percentage?: number; readonly by?: EndedBy } = {},
 ): RolloutState => {
   const status = ROLLOUT_TRANSITIONS[rollout.status][event]
-  if (status === undefined) throw conflict(`A rollout that is ${rollout.status} cannot ${VERB[event]}.`)
+  if (status === undefined) {
+    throw conflict(`A rollout that is ${rollout.status} cannot ${VERB[event]}.${INSTEAD[rollout.status]}`)
+  }
   const next = { ...rollout, status, ...changesBy(event, rollout, now, detail) }
   const runs = status === 'active'
   const ends = status === 'completed' || status === 'rolled_back'

@@ -186,6 +186,9 @@ export const evaluationSecondsOf = ({
 export const waitingForEvaluations = (devices: number): string =>
   `Waits for ${plural(devices, 'device')} to evaluate the last model.`
 
+/** The status message of a job that has a round to start while another job or request has one in progress. */
+export const WAITING_FOR_TURN = 'Waits for its turn: only one round can be in progress at a time.'
+
 /** Which devices a job trains with; all of its organization's if both are null. */
 export interface JobTarget {
   readonly groupId: string | null

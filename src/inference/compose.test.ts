@@ -72,6 +72,15 @@ test('further models are loaded on first use, and auto chooses among them', asyn
   expect(await loaded()).toHaveLength(2)
 })
 
+test('a model is unloaded after the idle time, and loaded again on request', async () => {
+  const { ask, url } = await start({ models: [STARTER], unloadAfterMs: 50 })
+  const loaded = async () => ((await (await fetch(`${url}/health`)).json()) as { loaded: object[] }).loaded
+  await expect.poll(loaded).toEqual([])
+  expect(await ask('starter')).toEqual(response('starter', 'The capital of France is Paris.'))
+  await expect.poll(loaded).toEqual([])
+  expect(await (await fetch(`${url}/v1/models`)).json()).toMatchObject({ data: [{ id: 'starter' }] })
+})
+
 test('auto chooses among the models that chat, and needs two of them', async () => {
   const models = fileURLToPath(new URL('../../test/fixtures/models/', import.meta.url))
   const others = [

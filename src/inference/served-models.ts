@@ -27,6 +27,8 @@ export interface ServedModelsOptions extends SearchPaths {
   readonly jsonMode?: boolean
   /** For the first model only, because an adapter fits one model. */
   readonly lora?: readonly string[]
+  /** Models that were idle for this time are unloaded, and loaded again on request; undefined: never. */
+  readonly unloadAfterMs?: number
   /** Aborts the startup. */
   readonly signal: AbortSignal
 }
@@ -135,7 +137,7 @@ const assertFollowed = async (
   throw new InferenceError('unsupported', `${name} does not support ${what}. Leave out ${option}${advice}.`)
 }
 
-/** Opens a single model without a pool. The pool's memory limit is for several models; one alone may use all of the memory. */
+/** Opens a single model without a pool, as it stays loaded. */
 const openOnly = async (chosen: ChosenModel, { env, engineSettings, lora = [] }: ServedModelsOptions) => {
   const created = await createdAt(chosen)
   const engine = await openChosen(env, chosen, { ...engineSettings, lora })
@@ -143,7 +145,7 @@ const openOnly = async (chosen: ChosenModel, { env, engineSettings, lora = [] }:
 }
 
 const openPool = async (all: readonly ChosenModel[], options: ServedModelsOptions) => {
-  const { env, engineSettings, signal, lora = [] } = options
+  const { env, engineSettings, signal, lora = [], unloadAfterMs } = options
   const models = await Promise.all(
     all.map(
       async (chosen, index): Promise<PooledModel> => ({
@@ -157,8 +159,11 @@ const openPool = async (all: readonly ChosenModel[], options: ServedModelsOption
   )
   const pool = createModelPool({
     models,
+    // The default limit is for several models; one alone may use all of the memory.
+    ...(all.length === 1 && { memoryBytes: Number.POSITIVE_INFINITY }),
+    ...(unloadAfterMs !== undefined && { unloadAfterMs }),
     onClosed: (name, error) =>
-      engineSettings.log(error === undefined ? `closed ${name} to make room` : `closing ${name}: ${error}`),
+      engineSettings.log(error === undefined ? `unloaded ${name}` : `unloading ${name}: ${error}`),
   })
   const { engine, release } = await pool.open(models[0]!.name, signal)
   release()
@@ -184,7 +189,9 @@ export const openModels = async (options: ServedModelsOptions): Promise<ServedMo
   const first = chosen[0]!
   await assertFollowed(chosen, options)
   const { models, engine, close } =
-    chosen.length === 1 ? await openOnly(first, options) : await openPool(chosen, options)
+    chosen.length === 1 && options.unloadAfterMs === undefined
+      ? await openOnly(first, options)
+      : await openPool(chosen, options)
   const nameOf = new Map(requested.map((name, index) => [name, names[index]!]))
   return {
     // A model also answers to the name in the settings: `small` for small:4bit.

@@ -407,8 +407,10 @@ const read = {
 }
 
 test('a plan is parsed', async () => {
-  const service = await scripted(json(200, wirePlan), json(200, { ...wirePlan, model: null }))
+  const ofJob = { ...wirePlan, job_id: 'j', rounds_completed: 3 }
+  const service = await scripted(json(200, wirePlan), json(200, ofJob), json(200, { ...wirePlan, model: null }))
   expect(await service.device().plan('r-1')).toEqual(read)
+  expect(await service.device().plan('r-1')).toEqual({ ...read, jobId: 'j', roundsCompleted: 3, raw: ofJob })
   expect(await service.device().plan('r-1')).toMatchObject({ roundId: 'r-1', model: null })
 })
 

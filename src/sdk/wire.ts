@@ -31,6 +31,8 @@ export interface Plan {
   readonly hyperparameters: Readonly<Record<string, unknown>>
   /** The round's job: devices keep state between rounds per job. */
   readonly jobId: string | null
+  /** How many rounds the job had completed when this one began, for schedules such as a learning rate's decay; absent without a job. */
+  readonly roundsCompleted?: number
   /** Only the sum of all updates is revealed: use `takeSecurePart` instead of `submit`. */
   readonly secure?: true
   /** The round is private: its noise does not cover metrics, so they are not sent. */
@@ -82,6 +84,7 @@ export const reasonOf = (text: string): string => cut(storable(text.trim()), MAX
 export const planOf = (body: PlanBody, clockLeadMs: number): Plan => ({
   ...sharedOf(body, clockLeadMs),
   strategy: body.strategy,
+  ...(body.rounds_completed === undefined ? {} : { roundsCompleted: body.rounds_completed }),
   control: body.control ? controlOf(body.control) : null,
   ...(body.secure_aggregation === undefined ? {} : { secure: true as const }),
   ...(body.privacy === undefined ? {} : { private: true as const }),

@@ -33,7 +33,7 @@ export const writePieces = (target: ByteTarget, plan: ContainerPlan): void => {
 }
 
 /** Writes a planned container in memory. Throws bad_request when a tensor's data has the wrong length. */
-export const fillPlan = (plan: ContainerPlan, tensors: readonly TensorData[]): Uint8Array => {
+export const fillPlan = (plan: ContainerPlan, tensors: readonly TensorData[]): Uint8Array<ArrayBuffer> => {
   const bytes = new Uint8Array(plan.size)
   const target = bytesSource(bytes)
   const byName = new Map(tensors.map((tensor) => [tensor.name, tensor.data]))

@@ -36,7 +36,7 @@ export const planNpz = (layout: Layout): ContainerPlan => {
 }
 
 /** Writes a whole .npz in memory, as numpy.savez does. Throws bad_request like planNpz. */
-export const writeNpz = (tensors: readonly TensorData[]): Uint8Array => fillPlan(planNpz(tensors), tensors)
+export const writeNpz = (tensors: readonly TensorData[]): Uint8Array<ArrayBuffer> => fillPlan(planNpz(tensors), tensors)
 
 /** Plans a .npy file of one array. Throws bad_request for several, and for bf16, which NumPy lacks. */
 export const planNpy = (layout: Layout): ContainerPlan => {
@@ -51,4 +51,4 @@ export const planNpy = (layout: Layout): ContainerPlan => {
 }
 
 /** Writes a whole .npy in memory. Throws bad_request like planNpy. */
-export const writeNpy = (tensor: TensorData): Uint8Array => fillPlan(planNpy([tensor]), [tensor])
+export const writeNpy = (tensor: TensorData): Uint8Array<ArrayBuffer> => fillPlan(planNpy([tensor]), [tensor])

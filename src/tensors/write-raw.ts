@@ -17,7 +17,7 @@ export const planRaw = (layout: Layout): ContainerPlan => {
 }
 
 /** Returns the bytes of a raw vector, which is a single float32 tensor. Throws bad_request for anything else. */
-export const writeRaw = (tensors: readonly TensorData[]): Uint8Array => {
+export const writeRaw = (tensors: readonly TensorData[]): Uint8Array<ArrayBuffer> => {
   const [only] = tensors
   if (tensors.length !== 1 || only?.dtype !== 'f32')
     throw badRequest('A raw vector contains exactly one float32 tensor. Use safetensors for more.')

@@ -46,4 +46,4 @@ export const planSafetensors = (layout: Layout, metadata: Readonly<Record<string
 export const writeSafetensors = (
   tensors: readonly TensorData[],
   metadata: Readonly<Record<string, string>> = {},
-): Uint8Array => fillPlan(planSafetensors(tensors, metadata), tensors)
+): Uint8Array<ArrayBuffer> => fillPlan(planSafetensors(tensors, metadata), tensors)

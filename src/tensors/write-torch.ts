@@ -91,4 +91,5 @@ export const planTorch = (layout: Layout): ContainerPlan => {
 }
 
 /** Writes a whole PyTorch file in memory. Throws bad_request if a tensor's data does not match its shape and type. */
-export const writeTorch = (tensors: readonly TensorData[]): Uint8Array => fillPlan(planTorch(tensors), tensors)
+export const writeTorch = (tensors: readonly TensorData[]): Uint8Array<ArrayBuffer> =>
+  fillPlan(planTorch(tensors), tensors)

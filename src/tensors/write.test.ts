@@ -36,7 +36,8 @@ const sample: TensorData[] = [
   { name: '7', dtype: 'u8', shape: [3], data: Uint8Array.of(1, 2, 3) },
 ]
 
-describe.each<[WeightFormat, (tensors: readonly TensorData[]) => Uint8Array, readonly TensorData[]]>([
+// Trainers of the SDK return views of an ArrayBuffer, as requests need them: what is written can be returned as it is.
+describe.each<[WeightFormat, (tensors: readonly TensorData[]) => Uint8Array<ArrayBuffer>, readonly TensorData[]]>([
   ['safetensors', writeSafetensors, sample],
   ['torch-zip', writeTorch, sample],
   ['npz', writeNpz, sample.filter(({ dtype }) => dtype !== 'bf16')],

@@ -55,7 +55,7 @@ describe.skipIf(!hasBrowser())('approvals and the audit log in the dashboard', (
     await hers.page.getByRole('button', { name: 'Alias of 1.0.0' }).click()
     await hers.page.getByRole('dialog').getByLabel('Alias').fill('production')
     await hers.page.getByRole('dialog').getByRole('button', { name: 'Set alias' }).click()
-    const title = "Move the alias 'production' of 'm' from none to version 1"
+    const title = "Move the alias 'production' of 'm' from none to version 1.0.0"
     await hers.page.getByRole('cell', { name: title, exact: true }).waitFor()
     await hers.page.getByRole('button', { name: `Withdraw: ${title}` }).waitFor()
     expect(await hers.page.getByRole('button', { name: `Approve: ${title}` }).count()).toBe(0)

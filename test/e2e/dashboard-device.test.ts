@@ -71,6 +71,10 @@ describe.skipIf(!hasBrowser())('the page of a device', () => {
     await states.filter({ hasText: '2.0.0' }).getByText('active', { exact: true }).waitFor()
     await states.filter({ hasText: '1.0.0' }).getByText('replaced', { exact: true }).waitFor()
     await page.getByRole('region', { name: 'Assigned versions' }).getByText('version 2.0.0').waitFor()
+
+    // The device does not report that it no longer runs a withdrawn version.
+    for (const { planId } of [newer!, given!]) await send('POST', `/models/${model}/rollouts/${planId}/rollback`, {})
+    await states.filter({ hasText: '2.0.0' }).getByText('no longer assigned').waitFor()
     expect(tab.wrong()).toEqual([])
   })
 

@@ -7,6 +7,7 @@ import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -48,6 +49,11 @@ def test_a_version_is_pushed_once_and_pulled_whole(client: Client, tmp_path: Pat
     assert path.read_bytes() == tributary.write_weights(START)
     np.testing.assert_array_equal(client.weights("pushed")["w"], [1.0])
     assert [each.name for each in client.models() if each.name == "pushed"] == ["pushed"]
+    with pytest.raises(TributaryError, match="has the alias 'production'") as refused:
+        client.delete_version("pushed", 1)
+    assert refused.value.status == 409
+    client.delete_version("pushed", "2.0.0")
+    assert [each.version for each in client.model("pushed").versions] == [1]
 
 
 def test_a_large_file_goes_up_from_where_it_stopped(
@@ -159,6 +165,23 @@ def test_a_misspelled_setting_of_a_job_is_refused_and_the_defaults_are_the_servi
 def test_devices_that_a_group_does_not_take_are_logged(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     assert client.create_group("unknown", ["no-such-device"]).device_count == 0
     assert "Group 'unknown': skipped no-such-device." in caplog.text
+
+
+def test_a_job_is_polled_less_often_after_the_first_minute(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    client.push("polled", START, "1.0.0")
+    job = client.train("polled", rounds=1, min_devices=5)
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if sum(slept) > 70:
+            job.stop()
+
+    monkeypatch.setattr("tributary.client.time", SimpleNamespace(sleep=sleep, monotonic=lambda: sum(slept)))
+    monkeypatch.setattr("tributary.client.POLL_SECONDS", 1.0)
+    with pytest.raises(TributaryError, match="stopped"):
+        job.wait(progress=False)
+    assert slept == [1.0] * 60 + [5.0] * 3
 
 
 def test_lists_are_read_page_by_page(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,6 +48,7 @@ def test_a_token_admits_a_device_once_and_its_key_is_kept_for_the_owner_only(
     with pytest.raises(TributaryError) as caught:
         tributary.run(service.url, device_id="kitchen", train=no_training, state_dir=tmp_path)
     assert caught.value.status == 401
+    assert "pass a key with devices:write as enrollment_token" in caught.value.message
     token = admin.request("POST", "/keys", {"name": "enrolls", "scopes": ["devices:write"]})["api_key"]
     stop = threading.Event()
     home = tmp_path / "new"
@@ -169,6 +170,15 @@ def test_the_lock_of_a_dead_program_is_taken_over(tmp_path: Path, left: str) -> 
     with FolderLock(tmp_path):
         assert lock.read_text().startswith(f"{os.getpid()} ")
     assert not lock.exists()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has /proc")
+def test_the_lock_of_a_program_that_ended_is_taken_over_before_its_parent_asks_for_its_status(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as program:
+        os.waitid(os.P_PID, program.pid, os.WEXITED | os.WNOWAIT)
+        (tmp_path / "agent.lock").write_text(f"{program.pid} {socket.gethostname()} x")
+        with FolderLock(tmp_path):
+            pass
 
 
 def test_an_operator_needs_no_key_where_enrollment_is_open(

@@ -340,6 +340,42 @@ def test_an_accuracy_that_the_service_does_not_accept_is_left_out_and_the_update
     assert "The metric 'accuracy' = 93.5 is not sent" in caplog.text
 
 
+def test_what_evaluate_does_to_the_weights_does_not_change_what_train_receives(client: Client, fleet: Fleet) -> None:
+    client.push("evaluated-in-place", {"w": START}, "1.0.0")
+
+    def evaluate(weights: Any) -> dict[str, float]:
+        weights["w"] += 100.0
+        return {"first": float(weights["w"][0])}
+
+    fleet.add("evaluates-in-place", lambda weights, plan: ({"w": weights["w"] + 1}, 1, {}), evaluate=evaluate)
+    job = client.train("evaluated-in-place", rounds=2, min_devices=1).wait(timeout=PATIENCE)
+    np.testing.assert_array_equal(job.weights()["w"], START + 2)
+
+
+def test_a_plan_has_the_number_of_rounds_that_its_job_has_completed(client: Client, fleet: Fleet) -> None:
+    client.push("counted", {"w": START}, "1.0.0")
+    seen: list[int | None] = []
+
+    def train(weights: Any, plan: Plan) -> Any:
+        seen.append(plan.rounds_completed)
+        return weights, 1, {}
+
+    fleet.add("counted", train)
+    for _ in range(2):
+        client.train("counted", rounds=2, min_devices=1).wait(timeout=PATIENCE)
+    assert seen == [0, 1, 0, 1]
+
+
+def test_metrics_that_are_not_finite_are_left_out_with_a_warning_and_the_update_counts(
+    client: Client, fleet: Fleet, caplog: pytest.LogCaptureFixture
+) -> None:
+    client.push("diverged", {"w": START}, "1.0.0")
+    fleet.add("diverged", lambda weights, plan: (weights, 1, {"loss": float("nan"), "accuracy": 0.5}))
+    job = client.train("diverged", rounds=1, min_devices=1).wait(timeout=PATIENCE)
+    assert [(each.status, each.loss, each.accuracy) for each in job.history] == [("completed", None, 0.5)]
+    assert "train returned the metric 'loss' = nan, which is not sent" in caplog.text
+
+
 def test_devices_evaluate_the_last_model_of_a_job(client: Client, fleet: Fleet) -> None:
     client.push("evaluated-last", {"w": START}, "1.0.0")
 

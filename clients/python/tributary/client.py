@@ -32,8 +32,11 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 #: Uploads of larger files are resumable.
 RESUMABLE_FROM = 8 * 1024 * 1024
 PAGE = 100
-#: How often `Job.wait` fetches the job.
+#: How often `Job.wait` fetches the job: after the first minute, several can wait within a key's limit of 100 requests per
+#: minute.
 POLL_SECONDS = 1.0
+SLOW_POLL_SECONDS = 5.0
+FAST_POLL_PERIOD_SECONDS = 60.0
 _NESTED: dict[type, dict[str, type]] = {Model: {"versions": Version}, records.Job: {"history": records.JobRound}}
 
 
@@ -91,7 +94,8 @@ class Job(_Refreshed, records.Job):
         TimeoutError after `timeout` seconds.
         """
         shows = sys.stderr.isatty() if progress is None else progress
-        ends = None if timeout is None else time.monotonic() + timeout
+        began = time.monotonic()
+        ends = None if timeout is None else began + timeout
         try:
             while self.refresh().ended_by is None:
                 if shows:
@@ -99,7 +103,8 @@ class Job(_Refreshed, records.Job):
                     sys.stderr.flush()
                 if ends is not None and time.monotonic() > ends:
                     raise TimeoutError(f"Job {self.id} is still running after {timeout} s: {self._bar()}")
-                time.sleep(POLL_SECONDS)
+                is_recent = time.monotonic() - began < FAST_POLL_PERIOD_SECONDS
+                time.sleep(POLL_SECONDS if is_recent else SLOW_POLL_SECONDS)
         finally:
             if shows:
                 sys.stderr.write(f"\r\x1b[K{self._bar()}\n")
@@ -302,6 +307,14 @@ class Client:
         path = f"/models/{quote(name)}/aliases/{quote(alias)}"
         body = {"version": str(version)}
         return str(self.connection.call("PUT", path, body, expects=("version_label",))["version_label"])
+
+    def delete_version(self, name: str, version: str | int) -> None:
+        """Delete a version, by number or label, and its file. Its label is not used again.
+
+        An error with status 409 says what still uses the version.
+        """
+        path = f"/models/{quote(name)}/versions/{quote(str(version))}"
+        self.connection.call("DELETE", path, repeats=False)
 
     def pull(self, name: str, version: str | int = "latest", to: str | os.PathLike[str] = ".") -> Path:
         """Download a version's file, verified by hash, to a folder or file path, complete or not at all."""

@@ -333,6 +333,9 @@ def sign_in(
         try:
             key = device.register(enrollment_token=enrollment_token, capabilities=capabilities)
         except TributaryError as error:
+            if error.status == 401 and enrollment_token is None:
+                asked = "pass a key with devices:write as enrollment_token, or run svc login."
+                raise TributaryError(error.code, f"{url} admits devices by token: {asked}", 401) from None
             if error.status != 409:
                 raise
             # A generated name may be taken because the response to an earlier attempt was lost, and the key with it.

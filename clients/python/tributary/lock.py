@@ -127,4 +127,12 @@ def _is_running(pid: int) -> bool:
     except OSError:
         # It is another user's.
         pass
-    return True
+    return not _is_zombie(pid)
+
+
+def _is_zombie(pid: int) -> bool:
+    """Whether it has ended, but its parent has not asked for its exit status. False on systems without /proc."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[:1] == ["Z"]
+    except OSError:
+        return False

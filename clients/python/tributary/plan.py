@@ -32,6 +32,9 @@ class Plan:
     hyperparameters: dict[str, Any]
     #: The job that the round belongs to; state that a device stores between rounds belongs to the job.
     job_id: str | None
+    #: How many rounds the job had completed when this one began, for schedules such as a learning rate's decay; None
+    #: without a job.
+    rounds_completed: int | None
     #: FedBuff: an update that arrives after the round counts for a later one.
     asynchronous: bool
     #: When the round ends, in terms of `time.time` on this machine; later updates are refused.
@@ -84,6 +87,7 @@ def plan_of(body: Json, clock_lead: float) -> Plan:
             strategy=body["strategy"],
             hyperparameters=body["hyperparameters"],
             job_id=body.get("job_id"),
+            rounds_completed=body.get("rounds_completed"),
             asynchronous=body.get("asynchronous", False),
             timeout_at=timestamp("timeout_at", body["timeout_at"]) - clock_lead,
             model=_file_of(body.get("model"), "model"),

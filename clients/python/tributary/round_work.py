@@ -135,7 +135,7 @@ class RoundWork:
         try:
             with tempfile.TemporaryDirectory(dir=self.state.rounds) as folder:
                 weights, types = self._model_of(device, plan, Path(folder))
-            given: Any = to_torch(weights, types) if self.torch else weights
+            given = self._given(weights, types)
             metrics = _numbers(self.evaluate(given), "evaluate") if self.evaluate is not None else {}
             sent = _sendable(metrics, without=frozenset({"num_samples"}))
             if not sent:
@@ -153,6 +153,9 @@ class RoundWork:
         if not device.download_model(plan, folder / "global"):
             return None, {}
         return read_weights(folder / "global", plan.raw_vector)
+
+    def _given(self, weights: Weights | None, types: Types) -> Any:
+        return to_torch(weights, types) if self.torch and weights is not None else weights
 
     def _train_and_submit(self, device: Device, plan: Plan, folder: Path) -> RoundResult:
         finished = (self._submit_masked if plan.secure else self._submit)(device, plan, folder)
@@ -238,14 +241,16 @@ class RoundWork:
             plan.correction = correction_of(before, control, memory)
         if plan.strategy == "ditto":
             plan.personal = {name: array.copy() for name, array in (memory or before).items()}
-        given: Any = to_torch(weights, types) if self.torch and weights is not None else weights
         global_metrics = None
         # The service learns no figures of a single device in these rounds, by heartbeats either.
         is_confidential = plan.secure or plan.private
         if self.evaluate is not None and weights is not None and not is_confidential:
-            global_metrics = _numbers(self.evaluate(given), "evaluate")
+            # What it changes in place is not what `train` receives.
+            copied = {name: array.copy() for name, array in before.items()}
+            global_metrics = _numbers(self.evaluate(self._given(copied, types)), "evaluate")
+            del copied
         began = time.monotonic()
-        after, num_samples, metrics = _checked(self.train(given, plan))
+        after, num_samples, metrics = _checked(self.train(self._given(weights, types), plan))
         seconds = time.monotonic() - began
         update = conform(after, before) if before else {name: to_numpy(value) for name, value in after.items()}
         if plan.strategy == "scaffold":
@@ -336,6 +341,11 @@ def _numbers(metrics: Any, source: str) -> dict[str, float]:
         raise ValueError(
             f'{source} must return metrics such as {{"loss": 0.4}}, numbers by name; got {metrics!r}.'
         ) from None
+    for name, value in values.items():
+        if not math.isfinite(value):
+            log.warning(
+                "%s returned the metric %r = %r, which is not sent: training may have diverged.", source, name, value
+            )
     return {name: value for name, value in values.items() if math.isfinite(value)}
 
 

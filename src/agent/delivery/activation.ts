@@ -124,7 +124,7 @@ export const activate = async (
 }
 
 /**
- * Activates `next` (null for none, also if its file is gone) after no plan assigns the model anymore. The old version stops even
+ * Activates `next` (null for none, also if its file is gone or damaged) after no plan assigns the model anymore. The old version stops even
  * if the hook fails.
  */
 export const withdraw = async (
@@ -134,7 +134,7 @@ export const withdraw = async (
 ): Promise<ModelState> => {
   const { folder, hook, signal, save, log } = context
   const file = wanted?.file ?? null
-  const isGone = file !== null && (await folder.find(file.sha256, file.sizeBytes)) === null
+  const isGone = file !== null && (await folder.verify(file.sha256, file.sizeBytes)) === null
   const next = isGone ? null : wanted
   if (hook !== null) {
     await save({ ...state, trying: { version: next, attempts: 0 } })

@@ -69,7 +69,7 @@ export const fetchVersion = async (assignment: Assignment, context: FetchContext
   const { file } = assignment
   if (file === null) return null
   const { sha256, sizeBytes } = file
-  const found = await folder.find(sha256, sizeBytes)
+  const found = await folder.verify(sha256, sizeBytes)
   if (found !== null) return { sha256, sizeBytes, fileName: found }
 
   for (let started = false; ; ) {

@@ -5,6 +5,7 @@ import { jsonOrNull } from '../../domain/parse-json.ts'
 import { renameDurably, writeDurably } from '../../platform/files/durable-file.ts'
 import { makeFolder } from '../../platform/files/make-folder.ts'
 import { nullIfMissing } from '../../platform/files/missing-file.ts'
+import { digestOf } from '../../platform/transfer/file-sink.ts'
 import { extensionByContent } from '../weight-file-extension.ts'
 import { isFolderName, type KeptVersion, type ModelState, modelStateOf } from './model-state.ts'
 
@@ -18,8 +19,10 @@ export interface ModelFolder {
   load(): Promise<ModelState | null>
   save(state: ModelState): Promise<void>
   partPath(sha256: string): Promise<string>
-  /** Finds the complete, verified file with this content; null if it is not here. */
+  /** Finds the complete file with this content, which was verified when it arrived; null if it is not here. */
   find(sha256: string, sizeBytes: number): Promise<string | null>
+  /** Like `find`, but verifies the file again before it is used, because it may be damaged by now; it is then deleted. */
+  verify(sha256: string, sizeBytes: number): Promise<string | null>
   /** Gives a verified download its final name, and returns the name. */
   adopt(sha256: string): Promise<string>
   pathOf(version: KeptVersion | null): string | null
@@ -55,6 +58,15 @@ const openFolder = (path: string): ModelFolder => {
     await writeDurably(pointer, `${JSON.stringify({ ...state, path: pathOf(state.current) }, null, 2)}\n`)
   }
 
+  const find = async (sha256: string, sizeBytes: number): Promise<string | null> => {
+    const name = await fileOf(sha256)
+    if (name === null) return null
+    // It was verified before it got its name, so a different size means that the disk is at fault.
+    if ((await stat(join(path, name))).size === sizeBytes) return name
+    await rm(join(path, name), { force: true })
+    return null
+  }
+
   return {
     path,
 
@@ -78,11 +90,11 @@ const openFolder = (path: string): ModelFolder => {
       return join(path, `${sha256}.part`)
     },
 
-    find: async (sha256, sizeBytes) => {
-      const name = await fileOf(sha256)
-      if (name === null) return null
-      // It was verified before it got its name, so a different size means that the disk is at fault.
-      if ((await stat(join(path, name))).size === sizeBytes) return name
+    find,
+
+    verify: async (sha256, sizeBytes) => {
+      const name = await find(sha256, sizeBytes)
+      if (name === null || (await digestOf(join(path, name), 'sha256')) === sha256) return name
       await rm(join(path, name), { force: true })
       return null
     },

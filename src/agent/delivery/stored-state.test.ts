@@ -97,6 +97,44 @@ test('a withdrawn version is replaced by nothing if the file of the previous one
   expect(await unit.pointer(model)).toMatchObject({ current: null, path: null })
 })
 
+test('a stored version that was damaged does not run again: it is downloaded again, or counts as gone', async () => {
+  const { world, device, model, rollOut, rollBack } = await startFleet(await openOrganization(), 'first', 'second')
+  const notes = await emptyFolder()
+  const unit = await startUnit(world, device, { hook: notingHook(notes, '') })
+  const damagePrevious = async () => {
+    const { previous } = (await unit.pointer(model))!
+    await writeFile(join(unit.folder, model, previous!.file!.fileName), 'f1rst')
+  }
+  const give = async (version: string) => {
+    const plan = await rollOut(version)
+    await unit.pull()
+    await unit.line(`version ${version} is active`)
+    return plan
+  }
+  const first = await give('1.0.0')
+  const second = await give('2.0.0')
+  await damagePrevious()
+  await rollBack(second)
+  await unit.pull()
+  await expect.poll(() => unit.running(model)).toBe('first')
+  expect(unit.downloads).toEqual(['1.0.0', '2.0.0', '1.0.0'])
+
+  const last = await rollOut('2.0.0')
+  await unit.pull()
+  await expect.poll(() => unit.running(model)).toBe('second')
+  await damagePrevious()
+  for (const plan of [first, last]) await rollBack(plan)
+  await unit.pull()
+  await unit.line('Model m: withdrawn; the file of version 1.0.0 is gone.')
+  expect(await notesIn(notes)).toEqual([
+    'm 1.0.0 first -',
+    'm 2.0.0 second first',
+    'm 1.0.0 first second',
+    'm 2.0.0 second first',
+    'm - - second',
+  ])
+})
+
 test('a device keeps only the versions that it may still need', async () => {
   const versions = ['first', 'second', 'third', 'fourth', 'fifth']
   const { world, device, model, rollOut, rollBack } = await startFleet(await openOrganization(), ...versions)

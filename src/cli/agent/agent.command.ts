@@ -7,7 +7,7 @@ import { decimalNumber } from '../../domain/decimal-number.ts'
 import { PLATFORMS, type Platform } from '../../domain/device.ts'
 import { toFailure } from '../connection.ts'
 import { Failure, wrongUsage } from '../failure.ts'
-import { apiBaseOption, type ServiceOptions } from '../options.ts'
+import { apiBaseOption, keyValue, type ServiceOptions } from '../options.ts'
 import type { Session } from '../session.ts'
 
 interface AgentCommandOptions extends ServiceOptions {
@@ -21,6 +21,7 @@ interface AgentCommandOptions extends ServiceOptions {
   readonly deviceId?: string
   readonly deviceKey?: string | true
   readonly platform: Platform
+  readonly capability?: Readonly<Record<string, unknown>>
   readonly interval?: number
   readonly once?: true
   readonly join?: string
@@ -106,9 +107,10 @@ const join = async (text: string, { deviceId, platform }: AgentCommandOptions, s
   return baseUrl
 }
 
-const capabilities = (): Readonly<Record<string, unknown>> => ({
+const capabilitiesOf = ({ capability }: AgentCommandOptions): Readonly<Record<string, unknown>> => ({
   cpu: cpus()[0]?.model ?? 'unknown',
   memory_gb: Math.round(totalmem() / 2 ** 30),
+  ...capability,
 })
 
 export const define = (command: Command, session: Session): void => {
@@ -140,6 +142,7 @@ export const define = (command: Command, session: Session): void => {
         .choices(PLATFORMS)
         .default(SYSTEM_PLATFORMS[process.platform] ?? 'unknown', "this machine's"),
     )
+    .option('--capability <key=value>', 'a capability of this device, such as site=bonn; repeatable', keyValue)
     .option('--interval <seconds>', 'seconds between heartbeats (default: as the service requests)', parseSeconds(3600))
     .addOption(
       new Option(
@@ -166,7 +169,7 @@ export const define = (command: Command, session: Session): void => {
           trainer,
           trains: options.data !== undefined || options.trainer !== undefined,
           platform: options.platform,
-          capabilities: capabilities(),
+          capabilities: capabilitiesOf(options),
           ...(options.interval !== undefined && { intervalSeconds: options.interval }),
           restateSeconds: options.measureInterval,
           ...(hook !== null && { hook }),

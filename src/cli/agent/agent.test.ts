@@ -110,7 +110,10 @@ it('runs the hook for a delivered model in the given folder, without taking part
   const program = 'console.log(process.env.MODEL_PATH); console.log(JSON.stringify({ loss: 0.25 }))'
   const hook = `"${process.execPath}" -e '${program}'`
   const argv = ['--on-model', hook, '--models-dir', folder, '--device-id', 'edge-1']
-  const { ran } = await startAgent(world, argv, stop.signal)
+  const site = ['--capability', 'site=bonn', '--capability', 'memory_gb=2']
+  const { ran } = await startAgent(world, [...argv, ...site], stop.signal)
+  const { body: device } = await world.request('GET', '/api/v1/devices/edge-1', { key })
+  expect(device).toMatchObject({ capabilities: { cpu: expect.any(String), memory_gb: 2, site: 'bonn' } })
   expect(await post('/models/scorer/rollouts', { version: '1', rollout_percentage: 100 })).toBe(201)
   const path = '/api/v1/models/scorer/rollouts'
   const reports = async () => {

@@ -65,6 +65,20 @@ it('shows the versions, the plans, their devices by state, and the failed device
   ])
 })
 
+it('shows the plan that devices return to after a rollback', async () => {
+  const { svc, world, report } = await joinFleet(3)
+  await svc('deploy', 'm', '-v', '1.0.0', '--yes')
+  await report('active', '1.0.0')
+  await world.advance(3600)
+  await svc('deploy', 'm', '-v', '2.0.0', '--yes')
+  await svc('rollback', 'm', '--yes')
+  const { plans } = JSON.parse((await svc('status', 'm', '--json')).stdout)
+  expect(plans.map(({ version, status }: never) => [version, status])).toEqual([
+    ['2.0.0', 'rolled_back'],
+    ['1.0.0', 'completed'],
+  ])
+})
+
 it('watching reports every change, and exits with 1 when the version is rolled back automatically', async () => {
   const { svc, env, world, report, given } = await startFleet(10)
   await svc('deploy', 'm', '-v', '1.0.0', '--yes')

@@ -20,7 +20,7 @@ export interface ModelStatus {
   readonly name: string
   /** null if the name is not in the catalog but has deployments. */
   readonly model: ModelDetail | null
-  /** The open plans and the last closed one, newest first. */
+  /** The open plans, the last closed one, and the last completed one, newest first. */
   readonly plans: readonly PlanWithProgress[]
 }
 
@@ -30,7 +30,9 @@ export const statusOf = async (connection: Connection, name: string): Promise<Mo
   const all = await plansOf(connection, model, name)
   if (model === null && all.length === 0) await knownModel(connection, name)
   const last = all.find((plan) => !isOpen(plan))
-  const shown = all.filter((plan) => isOpen(plan) || plan === last)
+  // After a rollback, devices run the version of an older plan.
+  const completed = all.find(({ status }) => status === 'completed')
+  const shown = all.filter((plan) => isOpen(plan) || plan === last || plan === completed)
   const plans = await Promise.all(
     shown.map(async (plan): Promise<PlanWithProgress> => {
       const { counts, warnings } = await progressOf(connection, plan, model?.id ?? null)

@@ -76,3 +76,44 @@ it('Ctrl-C stops an answer but not the chat; Ctrl-D ends the chat', async () => 
   expect(messages).toHaveLength(2)
   expect(messages[1].content).toMatch(/^1, 2, 3/)
 })
+
+it('pasted lines and lines between """ are one message, which is never a command', async () => {
+  const cwd = await emptyFolder()
+  const ran = await talk(
+    [
+      ['> ', '\u001b[200~/usr/bin/what\rWhat is the capital of France?\u001b[201~'],
+      ['of France?', '\r'],
+      ['> ', '"""What is\n'],
+      ['. ', 'the capital of Japan?"""\n'],
+      ['> ', '"""/exit"""\n'],
+      ['> ', '/save chat.json\n'],
+      ['Saved', CTRL_D],
+    ],
+    cwd,
+  )
+  expect(ran).toMatchObject({ exitCode: 0, left: 0 })
+  const { messages } = JSON.parse(await readFile(join(cwd, 'chat.json'), 'utf8'))
+  expect(messages.flatMap(({ role, content }: Record<string, string>) => (role === 'user' ? [content] : []))).toEqual([
+    '/usr/bin/what\nWhat is the capital of France?',
+    'What is\nthe capital of Japan?',
+    '/exit',
+  ])
+})
+
+it('Ctrl-C drops a message that has begun', async () => {
+  const cwd = await emptyFolder()
+  const ran = await talk(
+    [
+      ['> ', '"""Count\n'],
+      ['. ', 'to 20'],
+      ['to 20', CTRL_C],
+      ['> ', 'What is the capital of France?\n'],
+      ['Paris', '/save chat.json\n'],
+      ['Saved', CTRL_D],
+    ],
+    cwd,
+  )
+  expect(ran).toMatchObject({ exitCode: 0, left: 0 })
+  const { messages } = JSON.parse(await readFile(join(cwd, 'chat.json'), 'utf8'))
+  expect(messages[0].content).toBe('What is the capital of France?')
+})

@@ -7,6 +7,7 @@ import type { ChatMessage, Engine } from '../../inference/engines/engine.ts'
 import { InferenceError } from '../../inference/errors.ts'
 import { withoutControlCharacters } from '../output.ts'
 import type { Session } from '../session.ts'
+import { createChatInput, PROMPT } from './chat-input.ts'
 import { generateReply, incompleteNote } from './generate-reply.ts'
 
 export interface ChatOptions {
@@ -25,9 +26,11 @@ const HELP = `/system [text]  show or set the system message
 /save <file>    write the conversation to a JSON file
 /help           show this
 /exit           quit (or Ctrl-D)
+"""             begin and end a message of several lines; pasted lines are one message
 Ctrl-C stops a reply.`
 
-const PROMPT = '> '
+/** Has the terminal mark pasted text. */
+const PASTE_MARKS = { on: '\x1b[?2004h', off: '\x1b[?2004l' }
 
 const allOf = ({ system, messages }: Conversation): readonly ChatMessage[] =>
   system === null ? messages : [{ role: 'system', content: system }, ...messages]
@@ -91,7 +94,7 @@ const streamChat = async (
       io.stdout.write(withoutControlCharacters(piece))
     })
     keep()
-    const note = incompleteNote(result)
+    const note = incompleteNote(result, options.maxTokens)
     if (note !== null) out.note(`\n${note}`)
   } catch (error) {
     io.signal.throwIfAborted()
@@ -121,8 +124,10 @@ export const chat = async (engine: Engine, session: Session, options: ChatOption
   const lines = createInterface({ input: io.stdin!, output: wide, terminal: true, prompt: PROMPT })
   const conversation: Conversation = { system: null, messages: [] }
   let running: AbortController | null = null
+  const { inputs, drop } = createChatInput(lines, io.stdin!)
   lines.on('SIGINT', () => {
     if (running !== null) return running.abort()
+    drop()
     out.note('\n/exit or Ctrl-D quits.')
     lines.prompt()
   })
@@ -134,15 +139,13 @@ export const chat = async (engine: Engine, session: Session, options: ChatOption
   io.signal.addEventListener('abort', leave, { once: true })
   try {
     out.note(`Chat with ${engine.model.name}. /help shows commands, /exit quits.`)
-    // Creates the iterator before the first line can arrive: earlier lines would be lost.
-    const typed = lines[Symbol.asyncIterator]()
+    if (io.stdout.isTTY) io.stdout.write(PASTE_MARKS.on)
     lines.prompt()
-    for await (const line of { [Symbol.asyncIterator]: () => typed }) {
-      const input = line.trim()
-      if (input.startsWith('/')) {
-        if (!(await obey(input, conversation, session, engine.model.name))) break
-      } else if (input !== '') {
-        conversation.messages = [...conversation.messages, { role: 'user', content: input }]
+    for await (const [{ text, isCommand }] of inputs) {
+      if (isCommand) {
+        if (!(await obey(text, conversation, session, engine.model.name))) break
+      } else if (text !== '') {
+        conversation.messages = [...conversation.messages, { role: 'user', content: text }]
         running = new AbortController()
         await streamChat(engine, conversation, session, options, running.signal)
         running = null
@@ -153,5 +156,6 @@ export const chat = async (engine: Engine, session: Session, options: ChatOption
   } finally {
     io.signal.removeEventListener('abort', leave)
     lines.close()
+    if (io.stdout.isTTY) io.stdout.write(PASTE_MARKS.off)
   }
 }

@@ -8,12 +8,14 @@ export interface Reply {
   readonly result: Finished
 }
 
-/** Says that a reply is not whole; null if it is. */
-export const incompleteNote = ({ reason, completionTokens }: Finished): string | null => {
+/** Says that a reply is not whole, and why; null if it is. */
+export const incompleteNote = ({ reason, completionTokens }: Finished, maxTokens: number): string | null => {
   if (reason === 'stop') return null
-  return reason === 'length'
-    ? `The reply was cut off after ${completionTokens} tokens. Raise the limit with --max-tokens.`
-    : 'The reply was stopped by the content filter of the server.'
+  if (reason !== 'length') return 'The reply was stopped by the content filter of the server.'
+  const cut = `The reply was cut off after ${completionTokens} tokens`
+  return completionTokens < maxTokens
+    ? `${cut}: the context is full. Shorten the prompt, or use a longer --context.`
+    : `${cut}. Raise the limit with --max-tokens.`
 }
 
 /** Generates an answer with a model in this process. @throws Failure if the model cannot chat */

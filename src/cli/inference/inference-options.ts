@@ -26,6 +26,12 @@ export const maxTokensOption = (fallback: number): Option =>
     .argParser(numberFrom({ min: 1, max: 1_000_000 }))
     .default(fallback)
 
+export const contextOption = (): Option =>
+  new Option(
+    '--context <tokens>',
+    "context length: prompt and reply together (default: the model's, up to 4096)",
+  ).argParser(numberFrom({ min: 16, max: 10_000_000 }))
+
 /** Returns the given model, otherwise SERVICE_MODEL. */
 export const modelOrDefault = (given: string | undefined, { io }: Session): string => {
   const name = given || io.env.SERVICE_MODEL

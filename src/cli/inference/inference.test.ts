@@ -43,6 +43,31 @@ test('run takes the model from SERVICE_MODEL and the prompt from standard input,
   })
 })
 
+test.each([
+  [['run', 'starter'], `${FRANCE}\n`],
+  [['run', 'starter', 'What is the', 'capital of France?'], 'unused'],
+])('svc %j takes the prompt from its arguments or from standard input', async (argv, given) => {
+  const ran = await runInProcess([...argv, '--temperature', '0'], { env: nowhere, stdin: Readable.from([given]) })
+  expect(ran).toEqual({ exitCode: 0, stdout: `${PARIS}\n`, stderr: '' })
+})
+
+test('- among the words of a prompt stands for standard input, and a reply that fills the context says so', async () => {
+  const argv = ['run', 'starter', 'Summarize', 'this:', '-', '--context', '32', '--json']
+  const ran = await runInProcess(argv, { env: nowhere, stdin: Readable.from([`${FRANCE}\n`]) })
+  const whole = await runInProcess(['run', 'starter', `Summarize this:\n\n${FRANCE}`, '--json'], { env: nowhere })
+  const { usage } = JSON.parse(ran.stdout)
+  expect(usage.prompt_tokens).toBe(JSON.parse(whole.stdout).usage.prompt_tokens)
+
+  const long = ['run', 'starter', 'Count from 1 to 20.', '--temperature', '0', '--context', '32']
+  const { exitCode, stderr } = await runInProcess(long, { env: nowhere })
+  expect(exitCode).toBe(0)
+  expect(stderr).toMatch(
+    /^The reply was cut off after \d+ tokens: the context is full\..* or use a longer --context\.\n$/,
+  )
+  const tooLong = await runInProcess(['run', 'starter', 'a '.repeat(40), '--context', '32'], { env: nowhere })
+  expect(tooLong.stderr).toContain('Shorten the messages, or use a longer --context, up to 2048 tokens.')
+})
+
 test("an interrupted run ends its line, stops the model, and exits with the signal's code", async () => {
   const stop = new AbortController()
   const ran = await runInProcess(['run', 'starter', 'Count from 1 to 20.', '--temperature', '0'], {

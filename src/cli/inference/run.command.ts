@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { Command } from 'commander'
 import { shellWord } from '../../domain/shell-word.ts'
 import type { Engine } from '../../inference/engines/engine.ts'
@@ -6,13 +7,21 @@ import { jsonOption, numberFrom } from '../options.ts'
 import { withoutControlCharacters } from '../output.ts'
 import type { Session } from '../session.ts'
 import { generateReply, incompleteNote } from './generate-reply.ts'
-import { engineOption, loraOption, loraPaths, maxTokensOption, modelOrDefault } from './inference-options.ts'
+import {
+  contextOption,
+  engineOption,
+  loraOption,
+  loraPaths,
+  maxTokensOption,
+  modelOrDefault,
+} from './inference-options.ts'
 
 interface RunOptions {
   readonly engine: string
   readonly maxTokens: number
   readonly temperature: number
   readonly json?: true
+  readonly context?: number
   readonly lora?: readonly string[]
 }
 
@@ -22,12 +31,28 @@ const readAll = async (input: NodeJS.ReadableStream): Promise<string> => {
   return Buffer.concat(pieces).toString('utf8')
 }
 
-const promptOf = async (given: string, { io }: Session): Promise<string> => {
-  if (given !== '-') return given
+/** A program that leaves standard input open without a prompt would wait forever. */
+const MAX_SILENCE_MS = 60_000
+
+/**
+ * Joins the words of a prompt; `-` stands for standard input, a paragraph of its own. Without words, standard input is the
+ * prompt, if anything arrives there in time.
+ */
+const promptOf = async (words: readonly string[], { io }: Session): Promise<string> => {
+  const isImplied = words.length === 0
+  const at = isImplied ? 0 : words.indexOf('-')
+  if (at < 0) return words.join(' ')
   if (io.stdin === undefined) throw wrongUsage('There is no standard input to read the prompt from.')
+  if (isImplied)
+    await once(io.stdin, 'readable', { signal: AbortSignal.timeout(MAX_SILENCE_MS) }).catch(() => {
+      throw wrongUsage(
+        `No prompt arrived on standard input within ${MAX_SILENCE_MS / 1000} s.`,
+        'Give it as an argument, or use - to wait longer.',
+      )
+    })
   const text = (await readAll(io.stdin)).trimEnd()
   if (text === '') throw wrongUsage('The prompt on standard input is empty.')
-  return text
+  return [words.slice(0, at).join(' '), text, words.slice(at + 1).join(' ')].filter(Boolean).join('\n\n')
 }
 
 /** Prints the reply to a prompt. */
@@ -56,7 +81,7 @@ const reply = async (engine: Engine, prompt: string, options: RunOptions, { io, 
       },
     })
   }
-  const note = incompleteNote(result)
+  const note = incompleteNote(result, maxTokens)
   if (note !== null) out.note(note)
 }
 
@@ -64,14 +89,23 @@ const reply = async (engine: Engine, prompt: string, options: RunOptions, { io, 
 const CHAT_CACHE_MEGABYTES = 256
 
 /** Runs the model in this process, without a server or a key: for one prompt, or, without one, for a chat. */
-const run = async (session: Session, model: string, given: string | null, options: RunOptions): Promise<void> => {
+const run = async (
+  session: Session,
+  model: string,
+  words: readonly string[] | null,
+  options: RunOptions,
+): Promise<void> => {
   const { chooseModelAndEngine, openChosen } = await import('./open-model.ts')
+  const { context } = options
   const chosen = await chooseModelAndEngine(session, model, options.engine)
-  const prompt = given && (await promptOf(given, session))
+  if (context !== undefined && chosen.engine.name !== 'llama.cpp')
+    throw wrongUsage(`${chosen.engine.name} does not support a custom context length.`, 'Leave out --context.')
+  const prompt = words && (await promptOf(words, session))
   const engine = await openChosen(session, chosen, {
     slots: 1,
     cacheMegabytes: prompt === null ? CHAT_CACHE_MEGABYTES : 0,
     lora: loraPaths(options.lora, session),
+    ...(context !== undefined && { contextTokens: context }),
     log: () => undefined,
   })
   try {
@@ -88,7 +122,10 @@ export const define = (command: Command, session: Session): void => {
       '[model]',
       'a model on this machine or in the catalog (name@version), a path, hf:org/model, or ollama:name (default: SERVICE_MODEL)',
     )
-    .argument('[prompt]', 'the prompt; - reads it from standard input; if omitted on a terminal, svc starts a chat')
+    .argument(
+      '[prompt...]',
+      'the prompt, in which - stands for standard input; if omitted, it is standard input or, on a terminal, a chat',
+    )
     .addOption(engineOption())
     .addOption(maxTokensOption(256))
     .option(
@@ -97,16 +134,19 @@ export const define = (command: Command, session: Session): void => {
       numberFrom({ min: 0, max: 2, whole: false }),
       0.7,
     )
+    .addOption(contextOption())
     .addOption(loraOption())
     .addOption(jsonOption())
-    .action(async (first: string | undefined, second: string | undefined, options: RunOptions) => {
+    .action(async (first: string | undefined, rest: readonly string[], options: RunOptions) => {
+      const { env, stdin } = session.io
       // If SERVICE_MODEL is set, a single argument is the prompt.
-      const [model, prompt] =
-        second === undefined && session.io.env.SERVICE_MODEL ? [undefined, first] : [first, second]
+      const [model, given] =
+        first !== undefined && rest.length === 0 && env.SERVICE_MODEL ? [undefined, [first]] : [first, rest]
       const name = modelOrDefault(model, session)
-      const isChat = !prompt && session.io.stdin?.isTTY === true && options.json !== true
-      if (!prompt && !isChat)
+      const isPiped = given.length === 0 && stdin !== undefined && stdin.isTTY !== true
+      const isEmpty = !isPiped && given.join('') === ''
+      if (isEmpty && (stdin?.isTTY !== true || options.json === true))
         throw wrongUsage('The prompt is missing.', `For example: svc run ${shellWord(name)} "What is a rollout?"`)
-      await run(session, name, prompt || null, options)
+      await run(session, name, isEmpty ? null : given, options)
     })
 }

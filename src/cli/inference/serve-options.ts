@@ -16,6 +16,8 @@ export interface ServeOptions {
   readonly threads?: number
   readonly context?: number
   readonly slots?: number
+  /** In minutes. */
+  readonly unloadAfter?: number
   readonly draft?: string
   readonly announce: boolean
   readonly logLevel: string

@@ -1,7 +1,14 @@
 import { type Command, Option } from 'commander'
 import { numberFrom } from '../options.ts'
 import type { Session } from '../session.ts'
-import { engineOption, loraOption, modelOrDefault, parseNames, threadsOption } from './inference-options.ts'
+import {
+  contextOption,
+  engineOption,
+  loraOption,
+  modelOrDefault,
+  parseNames,
+  threadsOption,
+} from './inference-options.ts'
 import type { ServeOptions } from './serve-options.ts'
 
 const ROUTE_STRATEGIES = ['complexity']
@@ -35,11 +42,16 @@ export const define = (command: Command, session: Session): void => {
     )
     .option('--compress-over <tokens>', 'compress prompts longer than this', numberFrom({ min: 64, max: 10_000_000 }))
     .addOption(threadsOption())
-    .option('--context <tokens>', 'context length: prompt and reply together', numberFrom({ min: 16, max: 10_000_000 }))
+    .addOption(contextOption())
     .option(
       '--slots <count>',
       'number of parallel requests (default: 8, or 4 for models with a large cache)',
       numberFrom({ min: 1, max: 256 }),
+    )
+    .option(
+      '--unload-after <minutes>',
+      'unload a model after this idle time; the next request loads it again (default: never)',
+      numberFrom({ min: 1, max: 10_080 }),
     )
     .option('--draft <what>', 'speculative decoding: prompt-lookup, first-layers, or the path of a small GGUF model')
     .addOption(loraOption())

@@ -91,7 +91,7 @@ const settingsOf = (
   options: ServeOptions,
 ): InferenceSettings => {
   const { io, out, home } = session
-  const { host, port, engine, announce, maxQueue, threads, context, slots, logLevel } = options
+  const { host, port, engine, announce, maxQueue, threads, context, slots, unloadAfter, logLevel } = options
   return {
     home: home.folder,
     cwd: io.cwd,
@@ -112,6 +112,7 @@ const settingsOf = (
     ...(threads !== undefined && { threads }),
     ...(context !== undefined && { contextTokens: context }),
     ...(slots !== undefined && { slots }),
+    ...(unloadAfter !== undefined && { unloadAfterMs: unloadAfter * 60_000 }),
     announce,
     version: packageVersion(),
     log: { level: logLevel, destination: { write: (line) => void io.stderr.write(withoutControlCharacters(line)) } },

@@ -96,8 +96,6 @@ export const requireVersion = (model: ModelDetail, name: string, text: string): 
   )
   throw new Failure(`Model '${name}' has no version ${text}.`, {
     advice:
-      labels.length === 0
-        ? 'It has no versions yet. Upload one with: svc push'
-        : `It has ${labels.slice(-20).join(', ')}.`,
+      labels.length === 0 ? 'It has no versions. Upload one with: svc push' : `It has ${labels.slice(-20).join(', ')}.`,
   })
 }

@@ -110,6 +110,9 @@ it('run and serve accept catalog names: each version is pulled once, and again w
     expect.stringContaining('Using net:1.0.0'),
   ])
   expect(await using('net@2.0.0')).not.toContain('Using')
+  expect(await using('startr')).toMatch(
+    /^Cannot reach .*\nsvc: There is no model 'startr'\. Models: starter, net:1\.0\.0/,
+  )
   await upload('c.gguf', await readFile(STARTER), '4.0.0-RC.1+b.1')
   expect((await noted('net@4.0.0-RC.1+b.1'))[1]).toContain('is now here as net:4.0.0_rc.1_b.1.')
   expect(await using('net@4.0.0-RC.1+b.1')).toContain('Using net:4.0.0_rc.1_b.1')

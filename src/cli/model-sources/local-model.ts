@@ -79,9 +79,11 @@ const fromCatalog = async (name: string, session: Session): Promise<string | nul
   try {
     return await ensureFromCatalog(name, session)
   } catch (error) {
-    const last = error instanceof UnreachableError ? await lastPulled(name, session) : null
-    if (last === null) throw error
-    session.out.note(`${(error as UnreachableError).message} Using ${last}, which was pulled before.`)
+    if (!(error instanceof UnreachableError)) throw error
+    const last = await lastPulled(name, session)
+    // A plain name may be a misspelled local one, and the next error lists those.
+    if (last === null && splitReference(name) !== null) throw error
+    session.out.note(`${error.message}${last === null ? '' : ` Using ${last}, which was pulled before.`}`)
     return last
   }
 }

@@ -213,6 +213,7 @@ it('counts the parameters of weight files', async () => {
 
 it.each([
   [['missing.gguf'], 1, 'There is no file missing.gguf.'],
+  [['starter'], 1, 'There is no file starter.\nGive a path: svc list models --json has those of your models.'],
   [['.'], 1, '. is a folder.'],
   [['/dev/null'], 1, '/dev/null is not a regular file.'],
   [[TINY, '-d', 'pixel-99'], 2, "There is no device profile 'pixel-99'.\nKnown profiles: this, iphone-se-3"],

@@ -146,3 +146,33 @@ it('refuses invalid metadata before anything is uploaded', async () => {
     stderr: "svc: Model 'net' has no version 2.0.0.\nIt has 1.0.0.\n",
   })
 })
+
+it('are deleted after a confirmation, unless something uses them', async () => {
+  const { svc } = await start()
+  await svc('push net.safetensors -v 1.0.0')
+  await svc('models promote net 1.0.0 production')
+  expect(await svc('models delete-version net 1.0.0')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('Deleting version 1.0.0 of net, which cannot be undone needs a confirmation'),
+  })
+  expect(await svc('models delete-version net 1.0.0 --yes')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining("Version 1.0.0 has the alias 'production'. Move or delete it first."),
+  })
+  await svc('models aliases net --delete production')
+  expect(await svc('models delete-version net 1.0.0 --yes')).toMatchObject({
+    exitCode: 0,
+    stdout: 'Deleted version 1.0.0 of net.\n',
+  })
+  expect((await svc('models delete-version net 1.0.0 --yes')).stderr).toContain("Model 'net' has no version 1.0.0.")
+  expect((await svc('push net.safetensors -v 1.0.0')).stderr).toContain('had a version 1.0.0, which was deleted')
+})
+
+it('and the description of their model can be changed', async () => {
+  const { svc, json } = await start()
+  await svc('push net.safetensors -v 1.0.0')
+  expect((await svc('models describe net colors')).stdout).toBe('Changed the description of net.\n')
+  expect(await json('models describe net shapes')).toMatchObject({ name: 'net', description: 'shapes' })
+  const missing = await svc('models describe nett shapes')
+  expect(missing).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("did you mean 'net'?") })
+})

@@ -176,7 +176,7 @@ describe('svc launch', () => {
       {
         exitCode: 1,
         stderr:
-          "svc: There is no model 'qwen3'. Models: starter. Give the path of a GGUF file or a model folder, or put one in " +
+          "svc: There is no model 'qwen3'. Models: starter. Give hf:org/model, ollama:name, or the path of a GGUF file or a model folder, or put one in " +
           `${join(home, 'models')}.\n`,
       },
       {

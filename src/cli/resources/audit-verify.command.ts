@@ -80,7 +80,8 @@ export const define = (command: Command, session: Session): void => {
       }
       if (!found.valid)
         throw new Failure('The audit log was changed outside the service.', {
-          advice: 'Compare it with a backup, and with copies from integrations and exports.',
+          advice:
+            'Compare it with a backup, integrations, and exports. A restored backup lacks the entries made since.',
         })
       if (path !== undefined && found.chains.every((chain) => chain.heads === 0))
         throw new Failure(

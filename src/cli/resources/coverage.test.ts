@@ -29,6 +29,8 @@ const COMMANDS_OF: Readonly<Record<string, string>> = {
   'models show': 'getVersion',
   'models versions': 'getModel',
   'models set-metadata': 'updateVersion',
+  'models describe': 'updateModel',
+  'models delete-version': 'deleteVersion',
   'models aliases': 'listAliases deleteAlias listAliasMoves',
   status: 'getModel listDeployments listRollouts',
   deploy: 'prepareDeployment executeDeployment',

@@ -52,6 +52,7 @@ export const integrations: Resource = {
         option('--config-json <json>', 'settings, such as \'{"token": "..."}\'', 'config', 'json'),
       ],
       hint: 'Check it with: svc integrations test {id}',
+      notes: async ({ secret }) => (secret === null ? [] : ['Save the secret now: it is not shown again.']),
     }),
     action('test', "send a sample and show the receiver's response", `POST ${AT}/test`, {
       args: [integration],

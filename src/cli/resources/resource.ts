@@ -23,7 +23,7 @@ export const HISTORY_COLUMNS: readonly Column[] = [
   ['STATUS', 'status'],
   ['PERCENT', 'percentage', 'percent'],
   ['REASON', 'reason'],
-  ['BY KEY', 'actor', 'id'],
+  ['BY', 'actor', 'id'],
 ]
 export const PLAN_DEVICE_COLUMNS: readonly Column[] = [
   ['DEVICE', 'device_id'],

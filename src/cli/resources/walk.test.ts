@@ -251,7 +251,9 @@ it('a receiver that refuses a sample without a reason is reported in a whole sen
   onTestFinished(() => void server.close())
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  await svc('integrations', 'create', '--type', 'webhook', '--name', 'mute', '--endpoint', `http://127.0.0.1:${port}`)
+  const create = ['integrations', 'create', '--type', 'webhook', '--endpoint', `http://127.0.0.1:${port}`]
+  const { stderr } = await svc(...create, '--name', 'mute')
+  expect(stderr).toContain('Save the secret now: it is not shown again.')
   expect(await svc('integrations', 'test', 'mute')).toMatchObject({
     exitCode: 1,
     stderr: 'svc: The receiver did not accept the sample (HTTP 500): its response is empty.\n',

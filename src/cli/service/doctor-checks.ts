@@ -106,10 +106,19 @@ const damagedSettings = async ({ home }: Session): Promise<readonly Finding[]> =
 
 const START = 'Start it with: svc up. If it has another address, set --api-base or SERVICE_API_BASE.'
 
+const readiness = async (baseUrl: string): Promise<Finding> => {
+  const ready = await fetch(`${baseUrl}/ready`, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => null)
+  if (ready?.status === 200) return ok('Ready', 'yes')
+  const { checks = {} } = ((await ready?.json().catch(() => null)) ?? {}) as { checks?: Record<string, string> }
+  const failed = Object.keys(checks).filter((name) => checks[name] === 'failed')
+  const which = failed.length === 0 ? '' : `; failed: ${failed.join(', ')}`
+  return fail('Ready', `no (${ready?.status ?? 'no response'}${which})`, "See the service's log for the reason.")
+}
+
 const service = async ({ baseUrl, client }: Connection, now: () => Date): Promise<readonly Finding[]> => {
   const requested = now().getTime()
   const health = await client.GET('/api/v1/health').catch((error: Error) => error)
-  if (health instanceof Error) return [fail('Service', health.message, START)]
+  if (health instanceof Error) return [fail('Service', health.message, (health as Failure).advice ?? START)]
   // Another program may be responding.
   if (health.data?.version === undefined) {
     return [fail('Service', `${baseUrl} returned ${health.response.status}; it is not this service`, START)]
@@ -121,11 +130,7 @@ const service = async ({ baseUrl, client }: Connection, now: () => Date): Promis
     version === mine
       ? ok('Service', `${version} at ${baseUrl}`)
       : warn('Service', `${version} at ${baseUrl}, but svc is ${mine}`, 'Use the same version of both.')
-  const ready = await fetch(`${baseUrl}/ready`, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => null)
-  const state =
-    ready?.status === 200
-      ? ok('Ready', 'yes')
-      : fail('Ready', `no (${ready?.status ?? 'no response'})`, "See the service's log for the reason.")
+  const state = await readiness(baseUrl)
   const offsetSeconds = (Date.parse(timestamp) - (requested + answered) / 2) / 1000
   const clock = `${Math.abs(offsetSeconds).toFixed(1)} s ${offsetSeconds < 0 ? 'behind' : 'ahead of'} this machine`
   const isOff = Math.abs(offsetSeconds) > CLOCK_WARN_SECONDS + (answered - requested) / 2000
@@ -143,9 +148,10 @@ const key = async (session: Session, baseUrl: string): Promise<Finding> => {
   if (found === null) return warn('Key', `not signed in to ${baseUrl}`, 'Sign in with: svc login')
   const { client } = session.connectTo({ baseUrl, apiKey: found.key, timeoutMs: TIMEOUT_MS })
   const response = await client.GET('/api/v1/keys/self').catch(() => null)
-  if (response === null) return warn('Key', 'not checked: the service does not respond', START)
-  if (response.data === undefined)
-    return fail('Key', `the key in ${found.source} is not valid`, 'Sign in again: svc login')
+  if (response === null) return warn('Key', 'not checked: the service does not respond', null)
+  const { status } = response.response
+  if (status === 401) return fail('Key', `the key in ${found.source} is not valid`, 'Sign in again: svc login')
+  if (response.data === undefined) return warn('Key', `not checked: the service returned ${status}`, null)
   const { name, scopes, org_id, expires_at } = response.data
   const words = `${name}: ${scopes.join(', ')}${org_id === null ? '' : `; organization ${org_id}`}`
   if (expires_at === null) return ok('Key', words)

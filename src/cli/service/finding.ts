@@ -7,7 +7,12 @@ export interface Finding {
 }
 
 export const ok = (check: string, found: string): Finding => ({ check, state: 'ok', found, advice: null })
-export const warn = (check: string, found: string, advice: string): Finding => ({ check, state: 'warn', found, advice })
+export const warn = (check: string, found: string, advice: string | null): Finding => ({
+  check,
+  state: 'warn',
+  found,
+  advice,
+})
 export const fail = (check: string, found: string, advice: string | null): Finding => ({
   check,
   state: 'fail',

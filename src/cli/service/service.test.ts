@@ -173,6 +173,15 @@ it('doctor reports problems with advice and exits with 1', async () => {
   await once(other, 'listening')
   const SERVICE_API_BASE = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
   expect(await states({ SERVICE_API_BASE })).toMatchObject({ Service: 'fail' })
+  other.removeAllListeners('request').on('request', ({ url }, response) => {
+    const isHealth = url === '/api/v1/health'
+    const body = isHealth ? { version: '1', timestamp: '' } : { checks: { database: 'ok', disk: 'failed' } }
+    response.writeHead(isHealth ? 200 : 503, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  })
+  const hindered = { ...env, SERVICE_API_BASE, SERVICE_API_KEY: world.service.firstAdminKey! }
+  const ran = await runInProcess(['doctor'], { env: hindered, now: world.now })
+  expect(ran.stdout).toContain('no (503; failed: disk)')
+  expect(ran.stdout).toContain('not checked: the service returned 503')
   const SERVICE_DATA_DIR = await emptyFolder()
   expect(await states({ SERVICE_DATA_DIR })).not.toHaveProperty('Key file')
   await writeFile(join(SERVICE_DATA_DIR, 'audit.key'), 'short')

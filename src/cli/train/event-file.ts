@@ -34,7 +34,7 @@ const scalarsOf = (seconds: number, step: number, values: readonly (readonly [ta
 }
 
 /** Curves by TensorBoard's groups: `train/…` on the devices' own data, `eval/…` on held-out data. */
-const curvesOf = ({ loss, accuracy, metrics, evaluation }: Round): [tag: string, value: number][] =>
+export const curvesOf = ({ loss, accuracy, metrics, evaluation }: Round): [tag: string, value: number][] =>
   Object.entries({
     'train/loss': loss,
     'train/accuracy': accuracy,

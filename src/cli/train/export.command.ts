@@ -7,7 +7,7 @@ import { makeFolder } from '../../platform/files/make-folder.ts'
 import { wrongUsage } from '../failure.ts'
 import { apiBaseOption, type ServiceOptions } from '../options.ts'
 import type { Session } from '../session.ts'
-import { eventFile } from './event-file.ts'
+import { curvesOf, eventFile } from './event-file.ts'
 import { jobOf } from './job.ts'
 import { allRounds, type Round } from './job-rounds.ts'
 
@@ -26,6 +26,9 @@ const COLUMNS = [
   'failure_reason',
 ] as const satisfies readonly (keyof Round)[]
 
+/** These are columns of their own. */
+const COLUMN_CURVES = ['train/loss', 'train/accuracy']
+
 /** Quotes a cell by RFC 4180. Prevents spreadsheets from interpreting a device's text as a formula. */
 const cell = (value: unknown): string => {
   if (value === null || value === undefined) return ''
@@ -33,6 +36,19 @@ const cell = (value: unknown): string => {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
+}
+
+/** One line per round: its record, then the other metrics, by their names in TensorBoard. */
+const csvOf = (rounds: readonly Round[]): readonly string[] => {
+  const curves = rounds.map((round) => new Map(curvesOf(round)))
+  const names = [...new Set(curves.flatMap((each) => [...each.keys()]))]
+    .filter((name) => !COLUMN_CURVES.includes(name))
+    .sort()
+  const rows = rounds.map((round, index) => [
+    ...COLUMNS.map((column) => round[column]),
+    ...names.map((name) => curves[index]!.get(name)),
+  ])
+  return [[...COLUMNS, ...names], ...rows].map((row) => row.map(cell).join(','))
 }
 
 interface ExportOptions extends ServiceOptions {
@@ -72,7 +88,6 @@ export const define = (command: Command, session: Session): void => {
         return out.note(`Show it with: tensorboard --logdir ${shellWord(output)}`)
       }
       if (format === 'json') return out.json({ job, rounds })
-      out.line(COLUMNS.join(','))
-      for (const round of rounds) out.line(COLUMNS.map((column) => cell(round[column])).join(','))
+      for (const line of csvOf(rounds)) out.line(line)
     })
 }

@@ -164,7 +164,7 @@ export const define = (command: Command, session: Session): void => {
     .option('--adaptive-clip', 'adapt the clip norm to the updates')
     .option(
       '--secure-aggregation [threshold]',
-      'mask the updates; this many devices must complete the round (default: two thirds of those selected)',
+      'mask the updates; this many devices must complete the round (default: two thirds of those selected, at least --min-devices)',
       wholeAboveZero,
     )
     .option('--raw-vector', 'model and updates are raw little-endian float32 vectors')

@@ -316,6 +316,10 @@ it('compares jobs by results and different settings, and exports one for a sprea
   )
   expect(line).toMatch(/^1,[0-9a-f-]{36},completed,0\.5,0\.75,2,2,0,2026-01-01T00:00:00\.000Z,/)
   expect(end).toBe('')
+  const rows = (await svc('train', 'export', 'adam', '--format', 'csv')).stdout.trim().split('\n')
+  expect(rows[0]).toMatch(/,failure_reason,eval\/accuracy,train\/f1$/)
+  expect(rows[1]).toMatch(/^2,[0-9a-f-]{36},completed,0\.25,0\.75,.*,,0\.625,$/)
+  expect(rows[2]).toMatch(/^3,[0-9a-f-]{36},completed,0\.25,,.*,,,0\.5$/)
   expect(JSON.parse((await svc('train', 'export', 'mean')).stdout)).toMatchObject({
     job: { name: 'mean', status: 'completed' },
     rounds: [{ loss: 0.5 }],

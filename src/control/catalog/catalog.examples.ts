@@ -134,6 +134,7 @@ export const examples = {
     warnings: [],
     formats,
   },
+  modelChanges: { description: 'Next word, for keyboards' },
   versionChanges: { metadata: { accuracy: 0.92, dataset: null } },
   newBenchmark,
   benchmark,

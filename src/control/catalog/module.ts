@@ -62,6 +62,7 @@ export const catalog: Module<Catalog, Earlier> = {
     'upload_parts',
     'models',
     'model_versions',
+    'deleted_versions',
     'conversions',
     'model_aliases',
     'model_alias_moves',

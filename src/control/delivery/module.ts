@@ -7,6 +7,7 @@ import { runEach } from '../periodic-tasks.ts'
 import { assignmentsRoutes } from './assignments/assignments.routes.ts'
 import { createAssignmentsService } from './assignments/assignments.service.ts'
 import { createDeliveryPlans } from './assignments/delivery-plans.service.ts'
+import { keepDeliveredVersions } from './assignments/kept-versions.service.ts'
 import { createReportedPlans } from './assignments/reported-plans.service.ts'
 import { deploymentsRoutes } from './deployments/deployments.routes.ts'
 import { createDeploymentsService } from './deployments/deployments.service.ts'
@@ -51,11 +52,13 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
     deployments: deploymentsStore,
     experiments: experimentsStore,
   }
+  const sources = [stores.rollouts, createDeploymentsInForce(), stores.experiments]
   const plans = createDeliveryPlans(context, {
-    sources: [stores.rollouts, createDeploymentsInForce(), stores.experiments],
+    sources,
     unboundReachAll: config.enrollment === 'open',
     changed: () => changes.notify('plans'),
   })
+  keepDeliveredVersions(context, { sources })
   fleet.heartbeats.contribute({ assignmentsOf: plans.assignmentsOf })
   roundResults.keepUsed(isDelivered)
   catalog.lineage.followDelivery({ usesOf, deliveredOf: plans.deliveredOf })

@@ -9,7 +9,7 @@ export interface SharedModel {
   readonly description: string
   readonly accuracy: number | null
   readonly loss: number | null
-  readonly versionCount: number
+  readonly latestVersion: number | null
   readonly sharedAt: Date
 }
 
@@ -21,7 +21,7 @@ interface SharedRow {
   description: string
   accuracy: number | null
   loss: number | null
-  version_count: number
+  latest_version: number | null
   shared_at: Date
 }
 
@@ -62,7 +62,8 @@ export const sharedModelsReport = {
 }
 
 const select = sql`
-  select s.model_id, s.shared_at, m.org_id, m.name, m.framework, m.description, m.accuracy, m.loss, m.version_count
+  select s.model_id, s.shared_at, m.org_id, m.name, m.framework, m.description, m.accuracy, m.loss,
+    (select max(version) from model_versions v where v.model_id = m.id) as latest_version
   from federation_models s join models m on m.id = s.model_id`
 
 const fromRow = (row: SharedRow): SharedModel => ({
@@ -73,6 +74,6 @@ const fromRow = (row: SharedRow): SharedModel => ({
   description: row.description,
   accuracy: row.accuracy,
   loss: row.loss,
-  versionCount: row.version_count,
+  latestVersion: row.latest_version,
   sharedAt: row.shared_at,
 })

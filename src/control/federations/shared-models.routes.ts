@@ -84,6 +84,6 @@ const present = (federationId: string, model: SharedModel) => ({
   description: model.description,
   accuracy: model.accuracy,
   loss: model.loss,
-  latest_version: model.versionCount === 0 ? null : model.versionCount,
+  latest_version: model.latestVersion,
   shared_at: model.sharedAt.toISOString(),
 })

@@ -1,3 +1,4 @@
+import { conflict } from '../../domain/errors.ts'
 import type { App } from '../../platform/http/app.ts'
 import { acceptUploads } from '../../platform/http/upload.ts'
 import type { Access } from '../access/module.ts'
@@ -32,7 +33,7 @@ import { policyRoundsReport } from './rounds/policy-rounds.report.ts'
 import { createPrivacyCosts } from './rounds/privacy-costs.service.ts'
 import { receiptsRoutes } from './rounds/receipts.routes.ts'
 import { createRetention } from './rounds/retention.service.ts'
-import { isTrained, trainingReferences } from './rounds/retention.store.ts'
+import { isBaseVersion, isTrained, trainingReferences } from './rounds/retention.store.ts'
 import { createRoundAggregation } from './rounds/round-aggregation.service.ts'
 import { createRoundEndings } from './rounds/round-endings.service.ts'
 import { createRoundRecords } from './rounds/round-records.service.ts'
@@ -77,6 +78,12 @@ const create = (context: Context, earlier: Earlier) => {
   })
   const jobs = createJobs(context, earlier, { ...parts, secure })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => adoptTraining(tx, orgId))
+  events.inTransaction('version.deleted', async (tx, { modelId, version }) => {
+    if (await isBaseVersion(tx, modelId, version))
+      throw conflict(
+        'A training job starts from this version. Delete it once the job has completed a round, or has ended.',
+      )
+  })
   files.keepReferenced(trainingReferences)
   roundResults.keepUsed(isTrained)
   lineage.followTraining(createVersionOrigins(context, parts))

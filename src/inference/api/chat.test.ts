@@ -205,7 +205,7 @@ test('a server in JSON mode answers in JSON unless the request asks for somethin
 })
 
 test('models are listed and found, and an unknown model is a NotFoundError that names the known ones', async () => {
-  const starter = { id: 'starter', object: 'model', created: 1_700_000_000, owned_by: 'local' }
+  const starter = { id: 'starter', object: 'model', created: 1_700_000_000, owned_by: 'local', max_model_len: 2048 }
   expect((await client.models.list()).data).toEqual([starter])
   expect(await client.models.retrieve('starter')).toEqual(starter)
   const missing = {

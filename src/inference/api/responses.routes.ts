@@ -69,7 +69,7 @@ const responseOf = (
   incomplete_details: reason === 'stop' ? null : { reason: reason === 'length' ? 'max_output_tokens' : reason },
   instructions: body.instructions ?? null,
   max_output_tokens: body.max_output_tokens ?? null,
-  metadata: {},
+  metadata: body.metadata ?? {},
   model,
   output,
   parallel_tool_calls: body.parallel_tool_calls ?? true,

@@ -14,6 +14,7 @@ const ResponsesBody = Type.Object({
   temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
   top_p: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
   max_output_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
+  metadata: Type.Optional(Type.Object({})),
   text: Type.Optional(Type.Object({ format: Type.Optional(Type.Object({ type: Type.String() })) })),
   ...TOOL_FIELDS,
 })

@@ -61,7 +61,10 @@ test('a response is returned whole, with the fields that clients read', async ()
     error: null,
   })
   expect(whole.usage!.total_tokens).toBe(whole.usage!.input_tokens + whole.usage!.output_tokens)
-  const cut = await server.client.responses.create({ ...base, input: QUESTION, max_output_tokens: 2 })
+  expect(whole.metadata).toEqual({})
+  const metadata = { trace: '7' }
+  const cut = await server.client.responses.create({ ...base, input: QUESTION, max_output_tokens: 2, metadata })
+  expect(cut.metadata).toEqual(metadata)
   expect([cut.status, cut.incomplete_details]).toEqual(['incomplete', { reason: 'max_output_tokens' }])
 })
 

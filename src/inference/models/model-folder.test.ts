@@ -268,10 +268,12 @@ it('an unknown name gives an error that lists the models', async () => {
   const ask = (text: string) => messageOf(findModel(text, home, home))
   expect(await ask('qwen3')).toEqual([
     'model_not_found',
-    "There is no model 'qwen3'. Models: starter, mine:default. Give the path of a GGUF file or a model folder, or put one in " +
+    "There is no model 'qwen3'. Models: starter, mine:default. Give hf:org/model, ollama:name, or the path of a GGUF file or a model folder, or put one in " +
       `${join(home, 'models')}.`,
   ])
   expect(await ask('./x.gguf')).toEqual(['model_not_found', `There is no file or folder ${join(home, 'x.gguf')}.`])
+  for (const address of ['hf.co/org/model-GGUF:Q8_0', 'https://huggingface.co/org/model-GGUF/tree/main'])
+    expect((await ask(address))[1]).toMatch(/ For the model on Hugging Face, give hf:org\/model-GGUF(:Q8_0)?\.$/)
   for (const text of ['a:b:c', 'a b', '', 'nul', 'x'.repeat(300), 'a:..'])
     expect((await ask(text))[0]).toBe('model_not_found')
 })

@@ -82,7 +82,10 @@ export const readyModels = async (home: string): Promise<readonly ModelFile[]> =
 const notFound = (message: string): InferenceError => new InferenceError('model_not_found', message, { param: 'model' })
 
 const howToGet = (home: string): string =>
-  `Give the path of a GGUF file or a model folder, or put one in ${modelsFolder(home)}.`
+  `Give hf:org/model, ollama:name, or the path of a GGUF file or a model folder, or put one in ${modelsFolder(home)}.`
+
+/** The address of a model, as people copy it, or as Ollama takes it. */
+const HUGGING_FACE = /^(?:https:\/\/)?(?:hf|huggingface)\.co\/([^/?#]+\/[^/?#]+)/
 
 const atPath = async (text: string, cwd: string): Promise<ModelFile | null> => {
   const given = resolve(cwd, text.replace(/^~(?=$|[/\\])/, userFolder()))
@@ -108,7 +111,10 @@ export const findModel = async (text: string, home: string, cwd = process.cwd())
   if (looksLikePath(text)) {
     const found = await atPath(text, cwd)
     if (found !== null) return found
-    throw notFound(`There is no file or folder ${resolve(cwd, text)}.`)
+    const [, model] = HUGGING_FACE.exec(text) ?? []
+    throw notFound(
+      `There is no file or folder ${resolve(cwd, text)}.${model ? ` For the model on Hugging Face, give hf:${model}.` : ''}`,
+    )
   }
   const { name, variant } = parseModelName(text)
   const listed = await listModels(home)

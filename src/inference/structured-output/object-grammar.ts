@@ -115,7 +115,8 @@ export const arrayNode = (schema: Schema, place: string, inner: Inner): GrammarN
     throw schemaFault(pointerTo(place, 'maxItems'), `must be at least 'minItems'.`)
   if (min > MAX_REPETITIONS) throw schemaFault(pointerTo(place, 'minItems'), `must be at most ${MAX_REPETITIONS}.`)
   const max = requested === null ? null : Math.min(requested, MAX_REPETITIONS)
-  if (schema.prefixItems !== undefined) return tupleNode(schema, place, { min, max: requested }, inner)
+  if (schema.prefixItems !== undefined || Array.isArray(schema.items))
+    return tupleNode(schema, place, { min, max: requested }, inner)
   if (schema.items === undefined && min === 0 && max === null) return anyArray
   if (schema.items === false || max === 0) return emptyArray(min, place)
   const item = schema.items === undefined ? anyValue : inner.value(schema.items, pointerTo(place, 'items'))
@@ -128,12 +129,14 @@ const tupleNode = (
   { min, max }: { readonly min: number; readonly max: number | null },
   { value }: Inner,
 ): GrammarNode => {
-  const first = schema.prefixItems
+  // `items` in drafts before 2020-12, in which many libraries write their schemas.
+  const keyword = schema.prefixItems === undefined ? 'items' : 'prefixItems'
+  const first = schema[keyword]
   if (!Array.isArray(first) || first.length === 0)
-    throw schemaFault(pointerTo(place, 'prefixItems'), 'expected a list of schemas.')
+    throw schemaFault(pointerTo(place, keyword), 'expected a list of schemas.')
   if (min > first.length || (max !== null && max < first.length))
-    throw schemaFault(place, `'minItems' must be at most the number of 'prefixItems', and 'maxItems' at least that.`)
-  const items = first.map((item, i) => value(item, pointerTo(pointerTo(place, 'prefixItems'), i)))
+    throw schemaFault(place, `'minItems' must be at most the number of '${keyword}', and 'maxItems' at least that.`)
+  const items = first.map((item, i) => value(item, pointerTo(pointerTo(place, keyword), i)))
   const rest = items.slice(1).flatMap((item) => [text(','), space, item])
   return bracketed('[', arrayItems(sequence(items[0]!, ...rest), false), ']')
 }

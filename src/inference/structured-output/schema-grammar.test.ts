@@ -75,6 +75,16 @@ const SCHEMAS: readonly (readonly [string, Record<string, unknown>])[] = [
   ['any object', { type: 'object' }],
   ['no object but {}', { type: 'object', properties: {}, additionalProperties: false }],
   ['a tuple', { type: 'array', prefixItems: [{ type: 'string' }, { type: 'integer' }], items: false }],
+  [
+    'a tuple of an older draft',
+    {
+      type: 'array',
+      items: [{ type: 'string' }, { type: 'integer' }],
+      additionalItems: false,
+      minItems: 2,
+      maxItems: 2,
+    },
+  ],
   ['an array of any length', { items: { type: 'integer' } }],
   ['an array of three to four', { type: 'array', minItems: 3, maxItems: 4 }],
   ['an empty array', { type: 'array', maxItems: 0 }],

@@ -40,6 +40,8 @@ export const checkKeywords = (schema: Schema, place: string): void => {
     if (keyword === 'propertyNames' && JSON.stringify(value) === '{"type":"string"}') continue
     // Properties other than the named ones are never written.
     if (keyword === 'unevaluatedProperties' && value === false && schema.properties !== undefined) continue
+    // Nor are items after those of a tuple.
+    if (keyword === 'additionalItems' && Array.isArray(schema.items)) continue
     const hint = ownEntry(HINTS, keyword) ?? 'Leave it out, and check the reply yourself.'
     throw schemaFault(pointerTo(place, keyword), `the keyword '${keyword}' is not supported. ${hint}`)
   }

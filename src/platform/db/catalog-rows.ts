@@ -66,6 +66,15 @@ export interface ModelVersionRow {
   metadata: ColumnType<Metadata, string | undefined, string>
 }
 
+/** Added by 0054-deleted-versions. */
+export interface DeletedVersionRow {
+  model_id: string
+  version: number
+  label: string
+  sha256: string
+  deleted_at: Date
+}
+
 export interface ConversionRow {
   model_id: string
   version: number
@@ -116,6 +125,7 @@ export interface CatalogTables {
   upload_parts: UploadPartRow
   models: ModelRow
   model_versions: ModelVersionRow
+  deleted_versions: DeletedVersionRow
   conversions: ConversionRow
   model_aliases: ModelAliasRow
   model_alias_moves: ModelAliasMoveRow

@@ -16,7 +16,7 @@ describe('moving an alias in an organization that requires approvals', () => {
       body: {
         kind: 'alias_move',
         subject: `${model}/production`,
-        title: `Move the alias 'production' of '${name}' from none to version 1`,
+        title: `Move the alias 'production' of '${name}' from none to version 1.0.0`,
         status: 'pending',
         requested_by: ada.id,
         requested_by_name: 'Somebody',
@@ -91,7 +91,7 @@ describe('moving an alias in an organization that requires approvals', () => {
       status: 409,
       body: {
         message: expect.stringContaining(
-          "The alias 'production' now names none, not version 1 as when this was requested.",
+          "The alias 'production' now names none, not version 1.0.0 as when this was requested.",
         ),
       },
     })

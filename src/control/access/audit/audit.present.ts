@@ -54,7 +54,7 @@ export const presentChain = ({ orgId, entries, firstSeq, lastSeq, lastHash, head
   last_hash: lastHash,
   heads,
   fault_seq: fault?.seq ?? null,
-  fault: fault === null ? null : `Entry ${fault.seq}: ${fault.reason}.`,
+  fault: fault === null ? null : `seq ${fault.seq}: ${fault.reason}.`,
 })
 
 /** All fields but `id`, which is for paging. */

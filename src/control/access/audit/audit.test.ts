@@ -179,18 +179,14 @@ test('manual edits, deletions, additions, and truncation are detected, and the f
   const hashAt = (seq: number) => kept.find((row) => row.org_id === 'acme' && row.seq === seq)!.hash
   const cut = `delete from audit_entries where org_id = 'acme' and seq > 5`
   const attacks: [string[], object, string][] = [
-    [
-      [`update audit_entries set actor_id = 'somebody' ${acmes} 4`],
-      {},
-      'Entry 4: its content does not match its hash.',
-    ],
+    [[`update audit_entries set actor_id = 'somebody' ${acmes} 4`], {}, 'seq 4: its content does not match its hash.'],
     [
       [`update audit_entries set changes = '[]', prev_hash = 'x' ${acmes} 3`],
       {},
-      'Entry 3: its prev_hash is not the hash of the entry before it.',
+      'seq 3: its prev_hash is not the hash of the entry before it.',
     ],
-    [[`delete from audit_entries ${acmes} 6`], {}, 'Entry 6: it is missing.'],
-    [[`delete from audit_entries ${acmes} 1`], {}, 'Entry 1: it is missing.'],
+    [[`delete from audit_entries ${acmes} 6`], {}, 'seq 6: it is missing.'],
+    [[`delete from audit_entries ${acmes} 1`], {}, 'seq 1: it is missing.'],
     [
       [
         `update audit_entries set seq = 100 ${acmes} 2`,
@@ -198,33 +194,33 @@ test('manual edits, deletions, additions, and truncation are detected, and the f
         `update audit_entries set seq = 3 ${acmes} 100`,
       ],
       {},
-      'Entry 2: its prev_hash is not the hash of the entry before it.',
+      'seq 2: its prev_hash is not the hash of the entry before it.',
     ],
-    [[cut], {}, 'Entry 6: it is missing.'],
+    [[cut], {}, 'seq 6: it is missing.'],
     [
       [cut, `update audit_heads set seq = 5, hash = '${hashAt(5)}' where org_id = 'acme'`],
       { heads },
-      'Entry 6: it is missing: a signed head names entry 9.',
+      'seq 6: it is missing: a signed head names seq 9.',
     ],
     [
       [`update audit_heads set seq = 5, hash = '${hashAt(5)}' where org_id = 'acme'`],
       {},
-      'Entry 6: it is after the head of the chain.',
+      'seq 6: it is after the head of the chain.',
     ],
     [
       [`delete from audit_entries where org_id = 'acme'`, `delete from audit_heads where org_id = 'acme'`],
       { heads },
-      'Entry 1: it is missing: a signed head names entry 9.',
+      'seq 1: it is missing: a signed head names seq 9.',
     ],
     [
       [],
       { heads: [{ ...heads[0], seq: 12 }] },
-      "Entry 12: its signed head was not signed with this service's audit.key.",
+      "seq 12: its signed head was not signed with this service's audit.key.",
     ],
     [
       [`update audit_heads set pruned_seq = 5, pruned_hash = '${hashAt(5)}' where org_id = 'acme'`],
       {},
-      'Entry 5: the record that retention deleted it was not signed by this service.',
+      'seq 5: the record that retention deleted it was not signed by this service.',
     ],
   ]
   for (const [statements, body, fault] of attacks) {
@@ -421,10 +417,10 @@ test('entries and their names are pruned by age, by the rule of their organizati
   })
   // Deleting one more is detected, with and without a new beginning of the chain.
   await sql`delete from audit_entries where org_id = 'acme'`.execute(db)
-  expect(faultsIn(await verify(acme))).toEqual([['acme', 'Entry 4: it is missing.']])
+  expect(faultsIn(await verify(acme))).toEqual([['acme', 'seq 4: it is missing.']])
   await sql`update audit_heads set pruned_seq = 4, pruned_hash = hash where org_id = 'acme'`.execute(db)
   expect(faultsIn(await verify(acme))).toEqual([
-    ['acme', 'Entry 4: the record that retention deleted it was not signed by this service.'],
+    ['acme', 'seq 4: the record that retention deleted it was not signed by this service.'],
   ])
 })
 

@@ -84,7 +84,7 @@ export const createChainCheck = ({ database }: Context, { signer }: { readonly s
     if (seq < end.seq) return { seq: seq + 1, reason: 'it is missing' }
     if (hash !== end.hash) return { seq, reason: 'its hash does not match the head' }
     const latest = Math.max(0, ...kept.keys())
-    if (latest > end.seq) return { seq: end.seq + 1, reason: `it is missing: a signed head names entry ${latest}` }
+    if (latest > end.seq) return { seq: end.seq + 1, reason: `it is missing: a signed head names seq ${latest}` }
     // Entries are committed with their head, which is read later here: any after it were not written by the service.
     const last = await auditStore.lastSeq(database.sql, end.orgId)
     const head = await headOf(end.orgId)

@@ -41,6 +41,15 @@ export const aliasesReport = {
     return rows.map(({ ownLabel, ...view }) => ({ ...view, versionLabel: labelOf(view.version, ownLabel) }))
   },
 
+  /** The version in a message or a title, by its label, as people know it. */
+  async named(db: Executor, modelId: string, version: number | null): Promise<string> {
+    if (version === null) return 'none'
+    const { rows } = await sql<{ label: string | null }>`
+      select version_label as label from model_versions where model_id = ${modelId} and version = ${version}
+      union all select label from deleted_versions where model_id = ${modelId} and version = ${version}`.execute(db)
+    return `version ${labelOf(version, rows[0]?.label ?? null)}`
+  },
+
   /** Newest first. */
   async history(
     db: Executor,
@@ -51,11 +60,13 @@ export const aliasesReport = {
     const which =
       alias === undefined ? sql`m.model_id = ${modelId}` : sql`m.model_id = ${modelId} and m.alias = ${alias}`
     const { rows } = await sql<MoveView>`
-      select m.alias, m.from_version as "fromVersion", f.version_label as "fromLabel",
-        m.to_version as "toVersion", t.version_label as "toLabel", ${MOVER}
+      select m.alias, m.from_version as "fromVersion", coalesce(f.version_label, df.label) as "fromLabel",
+        m.to_version as "toVersion", coalesce(t.version_label, dt.label) as "toLabel", ${MOVER}
       from model_alias_moves m
       left join model_versions f on f.model_id = m.model_id and f.version = m.from_version
-      left join model_versions t on t.model_id = m.model_id and t.version = m.to_version ${MOVERS}
+      left join model_versions t on t.model_id = m.model_id and t.version = m.to_version
+      left join deleted_versions df on df.model_id = m.model_id and df.version = m.from_version
+      left join deleted_versions dt on dt.model_id = m.model_id and dt.version = m.to_version ${MOVERS}
       where ${which} order by m.ordinal desc limit ${page.limit} offset ${page.offset}`.execute(db)
     const { rows: totals } = await sql<{ total: number }>`
       select count(*) as total from model_alias_moves m where ${which}`.execute(db)

@@ -8,8 +8,11 @@ import type { Context } from '../../context.ts'
 import { type AliasView, aliasesReport, type Mover } from './aliases.report.ts'
 import { aliasesStore } from './aliases.store.ts'
 import type { ModelsService, StoredModel } from './models.service.ts'
+import { versionsStore } from './versions.store.ts'
 
 export type { AliasView, Mover, MoveView } from './aliases.report.ts'
+
+const { named } = aliasesReport
 
 /** What the caller expects the alias to name now: a version, none (null), or anything (undefined). */
 export type Expected = string | null | undefined
@@ -41,6 +44,8 @@ export const createAliasesService = (
     { alias, from, to }: { readonly alias: string; readonly from: number | null; readonly to: number | null },
   ): Promise<void> => {
     if (from !== to) {
+      if (to !== null && (await versionsStore.find(tx, modelId, to)) === null)
+        throw conflict('The version was deleted in the meantime.')
       await aliasesStore.move(tx, { modelId, alias, from, to, movedAt: now(), movedBy: actorOf(caller) })
       await events.publish(tx, 'alias.moved', { modelId, orgId, alias, version: to })
     }
@@ -62,10 +67,10 @@ export const createAliasesService = (
         await settle(tx)
         await aliasesStore.lock(tx, modelId)
         const current = await aliasesStore.find(tx, modelId, alias)
-        if (current !== from)
-          throw conflict(
-            `The alias '${alias}' now names ${named(current)}, not ${named(from)} as when this was requested.`,
-          )
+        if (current !== from) {
+          const [now, then] = [await named(tx, modelId, current), await named(tx, modelId, from)]
+          throw conflict(`The alias '${alias}' now names ${now}, not ${then} as when this was requested.`)
+        }
         await set(tx, requester, model, { alias, from, to })
       })
     },
@@ -88,13 +93,14 @@ export const createAliasesService = (
       const from = await aliasesStore.find(tx, modelId, alias)
       if (requested !== undefined && requested !== from) {
         throw conflict(
-          `The alias '${alias}' ${from === null ? 'does not exist' : `names version ${from}`}, not ` +
-            `${named(requested)} as expected. Check it and try again.`,
+          `The alias '${alias}' ${from === null ? 'does not exist' : `names ${await named(tx, modelId, from)}`}, not ` +
+            `${await named(tx, modelId, requested)} as expected. Check it and try again.`,
         )
       }
       if (to !== null && from !== to && (await approvals.isNeeded(orgId, tx))) {
         const payload: WaitingMove = { modelId, alias, from, to }
-        const title = `Move the alias '${alias}' of '${model.name ?? modelId}' from ${named(from)} to ${named(to)}`
+        const [before, after] = [await named(tx, modelId, from), await named(tx, modelId, to)]
+        const title = `Move the alias '${alias}' of '${model.name ?? modelId}' from ${before} to ${after}`
         const wanted = { orgId: orgId!, kind: 'alias_move', subject: `${modelId}/${alias}`, title } as const
         const { id } = await approvals.request(tx, caller, { ...wanted, payload: { ...payload } })
         return { existed: from !== null, approvalId: id }
@@ -154,7 +160,5 @@ const withMoverFor =
   (caller: Caller, { orgId }: Pick<StoredModel, 'orgId'>) =>
   <Moved extends Mover>(moved: Moved): Moved =>
     sees(caller, orgId) && !isDeviceKey(caller) ? moved : { ...moved, movedBy: null, movedByName: null }
-
-const named = (version: number | null): string => (version === null ? 'none' : `version ${version}`)
 
 export type AliasesService = ReturnType<typeof createAliasesService>

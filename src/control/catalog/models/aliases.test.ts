@@ -88,14 +88,18 @@ describe('aliases', () => {
     const { ask, promote } = await setUp()
     expect((await promote('1', 'production', { expected_version: null })).status).toBe(200)
     expect(await promote('2', 'production', { expected_version: null })).toEqual(
-      refusal(409, 'conflict', "The alias 'production' names version 1, not none as expected. Check it and try again."),
+      refusal(
+        409,
+        'conflict',
+        "The alias 'production' names version 1.0.0, not none as expected. Check it and try again.",
+      ),
     )
     expect((await promote('2', 'production', { expected_version: '1.0.0' })).status).toBe(200)
     expect(await promote('3', 'production', { expected_version: '1.0.0' })).toEqual(
       refusal(
         409,
         'conflict',
-        "The alias 'production' names version 2, not version 1 as expected. Check it and try again.",
+        "The alias 'production' names version 1.1.0, not version 1.0.0 as expected. Check it and try again.",
       ),
     )
     expect((await promote('2', 'production')).status).toBe(200)

@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import { readMetadataChanges } from '../../../domain/version-metadata.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
@@ -53,6 +54,27 @@ export const lineageRoutes = (app: App, lineage: LineageService, models: ModelsS
       const changes = readMetadataChanges(request.body.metadata)
       const changed = await models.changeMetadata(caller, model_id, version, changes)
       return present(await lineage.of(caller, changed.modelId, String(changed.version)))
+    },
+  )
+
+  app.delete(
+    '/api/v1/models/:model_id/versions/:version',
+    {
+      schema: {
+        operationId: 'deleteVersion',
+        summary: 'Delete a version',
+        description:
+          'Deletes a version with its files. Refused while an alias names it, or a plan delivers it. Its number and label are not ' +
+          'used again.',
+        params: VersionParams,
+        response: { 204: Type.Null() },
+      },
+      config: { access: 'models:write', errors: ['bad_request', 'not_found', 'conflict'] } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const { model_id, version } = request.params
+      await models.deleteVersion(callerOf(request), model_id, version)
+      return reply.code(204).send(null)
     },
   )
 }

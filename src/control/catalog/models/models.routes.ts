@@ -3,7 +3,15 @@ import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import type { LineageService } from './lineage.service.ts'
 import { present, presentNamedVersion } from './models.present.ts'
-import { CreateModelBody, ListModelsQuery, Model, ModelDetail, ModelList, ModelParams } from './models.schema.ts'
+import {
+  CreateModelBody,
+  ListModelsQuery,
+  Model,
+  ModelChanges,
+  ModelDetail,
+  ModelList,
+  ModelParams,
+} from './models.schema.ts'
 import type { ModelsService } from './models.service.ts'
 import { type VersionStorage, versionsRoutes } from './versions.routes.ts'
 
@@ -81,6 +89,30 @@ export const modelsRoutes = (
         versions: found.versions.map(presentNamedVersion),
         delivered_versions: [...delivered],
       }
+    },
+  )
+
+  app.patch(
+    '/api/v1/models/:model_id',
+    {
+      schema: {
+        operationId: 'updateModel',
+        summary: "Change a model's description",
+        params: ModelParams,
+        body: ModelChanges,
+        response: { 200: Model },
+      },
+      config: {
+        access: 'models:write',
+        errors: ['not_found'],
+        beforeInvalid: async (request) => {
+          await models.find(callerOf(request), (request.params as { model_id: string }).model_id)
+        },
+      } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { model_id } = request.params
+      return present(await models.describe(callerOf(request), model_id, request.body.description))
     },
   )
 

@@ -71,6 +71,10 @@ const modelFields = {
 
 export const Model = Body('Model', 'A model in the catalog', examples.model, modelFields)
 
+export const ModelChanges = Body('ModelChanges', 'Changes of a model', examples.modelChanges, {
+  description: Description,
+})
+
 const TrainedBy = Nullable(
   Part('VersionOrigin', 'The training round that the version came from; null for an upload', {
     job_id: Nullable(Uuid),

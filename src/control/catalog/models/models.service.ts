@@ -22,6 +22,7 @@ import type { FilesService } from '../files/files.service.ts'
 import { aliasesStore } from './aliases.store.ts'
 import { createModelLookups } from './model-lookups.service.ts'
 import { type ListedModel, type ModelFilter, modelsStore, type StoredModel } from './models.store.ts'
+import { createVersionDeletion } from './version-deletion.service.ts'
 import { createVersionMetadata } from './version-metadata.service.ts'
 import { type StoredVersion, versionsStore } from './versions.store.ts'
 
@@ -87,13 +88,19 @@ const chooseLabel = async (
         `Version ${holder.version} of this model was uploaded without a label, and ${label} stands for it. ` +
           'Choose another version_label.',
       )
+    if ((await versionsStore.deletedAt(tx, modelId, label)) !== null)
+      throw conflict(
+        `This model had a version ${label}, which was deleted. Labels are not used again: choose another version_label.`,
+      )
     return { ownLabel: requested, warnings: [] }
   }
-  if (holder === null) return { ownLabel: null, warnings: [] }
+  const isFree = holder === null && (await versionsStore.deletedAt(tx, modelId, label)) === null
+  if (isFree) return { ownLabel: null, warnings: [] }
   const free = await versionsStore.nextMajorLabel(tx, modelId)
+  const why = holder === null ? `a deleted version had` : `version ${holder.version} has`
   return {
     ownLabel: free,
-    warnings: [`Version ${number} has the label ${free}, because version ${holder.version} has the label ${label}.`],
+    warnings: [`Version ${number} has the label ${free}, because ${why} the label ${label}.`],
   }
 }
 
@@ -114,6 +121,7 @@ export const createModelsService = (
     // Lookups for callers (`find`) and for the service itself (`originOf`) are in model-lookups.service.ts.
     ...lookups,
     ...createVersionMetadata(context, lookups),
+    ...createVersionDeletion(context, lookups),
 
     async create(
       caller: Caller,
@@ -156,6 +164,19 @@ export const createModelsService = (
         conversions: conversionsOf.get(version.version) ?? [],
       })
       return { ...found, versions: listed.map(detailOf) }
+    },
+
+    /** Replaces the model's description. */
+    async describe(caller: Caller, idOrName: string, description: string): Promise<ListedModel> {
+      const { model, newest } = await lookups.find(caller, idOrName)
+      const { id: modelId, name, orgId } = model
+      await database.transaction(async (tx) => {
+        await modelsStore.describe(tx, modelId, description)
+        if (description !== model.description) await events.publish(tx, 'model.changed', { modelId, orgId })
+        const [before, after] = [{ description: model.description }, { description }]
+        auditNote({ kind: 'model', id: modelId, name, orgId, before, after, onlyIfChanged: true })
+      })
+      return { model: { ...model, description }, newest }
     },
 
     count: (caller: Caller): Promise<number> => modelsStore.count(database.sql, caller.orgId),

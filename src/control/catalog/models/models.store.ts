@@ -82,6 +82,10 @@ export const modelsStore = {
       })
   },
 
+  async describe(tx: Executor, id: string, description: string): Promise<void> {
+    await tx.updateTable('models').set({ description }).where('id', '=', id).execute()
+  },
+
   async find(db: Executor, id: string): Promise<ListedModel | null> {
     const { rows } = await sql<ListedRow>`${select} where m.id = ${id}`.execute(db)
     return rows[0] === undefined ? null : fromListedRow(rows[0])
@@ -179,7 +183,8 @@ const OWN_USES: readonly ModelUses[] = [
 
 const columns = sql`
   m.*, newest.sha256 as newest_sha256, newest.size as newest_size
-  from models m left join model_versions newest on newest.model_id = m.id and newest.version = m.version_count`
+  from models m left join lateral (
+    select sha256, size from model_versions v where v.model_id = m.id order by version desc limit 1) as newest on true`
 
 const select = sql`select ${columns}`
 

@@ -42,7 +42,11 @@ export const createVersionReferences = ({ database }: Context) => {
 
   /** Returns the error for a missing version, which lists the model's aliases. */
   const unknown = async (model: StoredModel, text: string): Promise<UnknownVersion> => {
-    const { message } = notFound('Version', text, `of model '${model.name ?? model.id}'`)
+    const ofModel = `of model '${model.name ?? model.id}'`
+    const deletedAt = await versionsStore.deletedAt(database.sql, model.id, text)
+    if (deletedAt !== null)
+      return new UnknownVersion(`Version '${text}' ${ofModel} was deleted on ${deletedAt.toISOString().slice(0, 10)}.`)
+    const { message } = notFound('Version', text, ofModel)
     const known = (await aliasesStore.list(database.sql, model.id)).map(({ alias }) => alias)
     return new UnknownVersion(known.length === 0 ? message : `${message} Its aliases: ${known.join(', ')}.`)
   }

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import { conflict } from '../../../domain/errors.ts'
-import type { VersionFormat } from '../../../domain/model.ts'
+import { labelOf, type VersionFormat } from '../../../domain/model.ts'
 import type { Metadata } from '../../../domain/version-metadata.ts'
 import type { ModelVersionRow } from '../../../platform/db/catalog-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
@@ -132,24 +132,51 @@ export const versionsStore = {
     return rows.map(fromVersionRow)
   },
 
-  /** Returns the label of the next major version: above every label of the model, including `n.0.0` of versions without one. */
+  /** Deletes a version with its conversions, and keeps a record of it. */
+  async delete(tx: Executor, version: StoredVersion, at: Date): Promise<void> {
+    const { modelId: model_id, version: number, sha256 } = version
+    const label = labelOf(number, version.ownLabel)
+    await tx
+      .insertInto('deleted_versions')
+      .values({ model_id, version: number, label, sha256, deleted_at: at })
+      .execute()
+    await tx.deleteFrom('model_versions').where('model_id', '=', model_id).where('version', '=', number).execute()
+  },
+
+  /** Returns when the version with this label or number was deleted; null if there was none. */
+  async deletedAt(db: Executor, modelId: string, labelOrNumber: string): Promise<Date | null> {
+    const row = await db
+      .selectFrom('deleted_versions')
+      .select('deleted_at')
+      .where('model_id', '=', modelId)
+      .where(sql<boolean>`${labelOrNumber} in (label, version::text)`)
+      .executeTakeFirst()
+    return row?.deleted_at ?? null
+  },
+
+  /** Returns the label of the next major version: above every label that the model has had. */
   async nextMajorLabel(tx: Executor, modelId: string): Promise<string> {
     const { rows } = await sql<{ label: string | null }>`
-      select (max(split_part(coalesce(version_label, version || '.0.0'), '.', 1)::numeric) + 1)::text || '.0.0' as label
-      from model_versions where model_id = ${modelId}`.execute(tx)
+      select (max(split_part(label, '.', 1)::numeric) + 1)::text || '.0.0' as label from ${labelsOf(modelId)}`.execute(
+      tx,
+    )
     return rows[0]?.label ?? '1.0.0'
   },
 
-  /** Returns the label of the next minor version: above every label of the model, including `n.0.0` of versions without one. */
+  /** Returns the label of the next minor version: above every label that the model has had. */
   async nextMinorLabel(tx: Executor, modelId: string): Promise<string> {
     const { rows } = await sql<{ label: string | null }>`
       select highest[1]::text || '.' || (highest[2] + 1)::text || '.0' as label from (
-        select max(string_to_array(
-          substring(coalesce(version_label, version || '.0.0') from '^[0-9]+[.][0-9]+[.][0-9]+'), '.')::numeric[]) as highest
-        from model_versions where model_id = ${modelId}) as labels`.execute(tx)
+        select max(string_to_array(substring(label from '^[0-9]+[.][0-9]+[.][0-9]+'), '.')::numeric[]) as highest
+        from ${labelsOf(modelId)}) as labels`.execute(tx)
     return rows[0]?.label ?? '1.0.0'
   },
 }
+
+/** For a query's `from`: the labels of the model's versions, including `n.0.0` of those without one, and of deleted ones. */
+const labelsOf = (modelId: string) => sql`(
+  select coalesce(version_label, version || '.0.0') as label from model_versions where model_id = ${modelId}
+  union all select label from deleted_versions where model_id = ${modelId}) as labels`
 
 const fromVersionRow = (row: Selectable<ModelVersionRow>): StoredVersion => ({
   modelId: row.model_id,

@@ -9,6 +9,7 @@ import {
   replacementOf,
 } from '../../../domain/assignment.ts'
 import {
+  experimentsBeside,
   type Offer,
   type Plan,
   plansPreceding,
@@ -147,6 +148,10 @@ export const createDeliveryPlans = (
     /** Returns the completed plans that have replaced an experiment's variants of a model. */
     replacing: (experiment: Parameters<typeof plansReplacing>[1]) =>
       plansReplacing(ofModel.get(experiment.modelId) ?? [], experiment),
+
+    /** Returns the running experiments on the same model and devices as this one. */
+    experimentsBeside: (experiment: Parameters<typeof experimentsBeside>[1]) =>
+      experimentsBeside(ofModel.get(experiment.modelId) ?? [], experiment),
 
     /** Returns the numbers of the model's versions that plans in force deliver, of plans that the caller sees. */
     async deliveredOf(caller: Caller, modelId: string): Promise<readonly number[]> {

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import type { PlanKind } from '../../../domain/delivery-plan.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
 /** One entry of a plan's history. */
@@ -15,17 +16,28 @@ export interface PlanEvent {
 
 /**
  * Waits for changes of plans that are being committed; later ones wait for this transaction, and then see what it has changed.
+ * Returns false without a revision: there is nothing to wait for, and the first plan may be about to be committed.
  */
+const lockRevision = async (tx: Executor): Promise<boolean> =>
+  (await tx.selectFrom('delivery_revision').select('revision').forUpdate().executeTakeFirst()) !== undefined
+
 const isUsed = async (tx: Executor, condition: RawBuilder<unknown>): Promise<boolean> => {
-  const revision = await tx.selectFrom('delivery_revision').select('revision').forUpdate().executeTakeFirst()
-  // Without the row there is nothing to wait for: the first plan may be about to be committed.
-  if (revision === undefined) return true
+  if (!(await lockRevision(tx))) return true
   const { rows } = await sql<{ used: boolean }>`select ${condition} as used`.execute(tx)
   return rows[0]!.used
 }
 
+interface WaitingPlan {
+  readonly kind: PlanKind
+  readonly id: string
+  readonly version: string
+  readonly versionNumber: number | null
+}
+
 /** What all kinds of plans share: the revision and history. */
 export const plansStore = {
+  lockRevision,
+
   /** True if a plan's reach depends on the group. */
   isGroupUsed: (tx: Executor, groupId: string): Promise<boolean> =>
     isUsed(
@@ -43,6 +55,21 @@ export const plansStore = {
         or exists (select from experiment_variants v join experiments e on e.id = v.experiment_id
           where v.model_id = ${modelId} and e.ended_at is null))`,
     ),
+
+  /** Returns the plans that may yet start to deliver versions of the model. */
+  async waiting(tx: Executor, modelId: string): Promise<WaitingPlan[]> {
+    const { rows } = await sql<WaitingPlan>`
+      select 'rollout' as kind, id, version, version_number as "versionNumber" from rollouts
+      where model_id = ${modelId} and status = 'pending'
+      union all
+      select 'deployment', id, model_version, version_number from deployments
+      where model_id = ${modelId} and status = 'pending_approval'
+      union all
+      select 'experiment', e.id, v.version, v.version_number from experiments e
+      join experiment_variants v on v.experiment_id = e.id
+      where v.model_id = ${modelId} and e.status in ('draft', 'paused')`.execute(tx)
+    return rows
+  },
 
   async revision(db: Executor): Promise<number> {
     const row = await db.selectFrom('delivery_revision').select('revision').executeTakeFirst()

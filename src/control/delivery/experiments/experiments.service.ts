@@ -75,18 +75,28 @@ export const createExperimentsService = (
     return [...ids]
   }
 
-  /** Returns the completed plans that give devices something else than their variants of a running or paused experiment. */
+  /** Returns which plans give devices something else than their variants, and from which experiments it takes devices. */
   const replacementsOf = (experiment: StoredExperiment): string[] => {
     const { orgId, variants, startedRevision, endedAt, targetGroups } = experiment
-    if (startedRevision === null || endedAt !== null) return []
-    return [...new Set(variants.map(({ modelId }) => modelId))].flatMap((modelId) => {
+    if (endedAt !== null) return []
+    const warnings = [...new Set(variants.map(({ modelId }) => modelId))].flatMap((modelId) => {
       const names = variants.filter((variant) => variant.modelId === modelId).map(({ name }) => `'${name}'`)
-      const { onAll, onSome } = plans.replacing({ modelId, orgId, startedRevision, targetGroups })
+      const place = { modelId, orgId, startedRevision: startedRevision ?? Number.POSITIVE_INFINITY, targetGroups }
+      const { onAll, onSome } = plans.replacing(place)
       if (onAll !== null)
         return `No device gets ${enumerate(names)}: the newer rollout ${onAll.id} has given all devices version ${onAll.target.version}. Roll it back, or end the experiment.`
+      const { newer, older } = plans.experimentsBeside(place)
+      const warning = (words: string, found: readonly string[]) =>
+        found.length === 0 ? [] : [`${words}: ${enumerate(found)}.`]
       const replacing = onSome.map(({ id, target }) => `${id} (version ${target.version})`)
-      return replacing.length === 0 ? [] : `Newer completed plans replace it on their devices: ${enumerate(replacing)}.`
+      const idsOf = (found: typeof newer) => found.map(({ id }) => id)
+      return [
+        ...warning('Newer completed plans replace it on their devices', replacing),
+        ...warning('Newer running experiments take precedence on their devices', idsOf(newer)),
+        ...warning('It takes precedence over older running experiments on its devices', idsOf(older)),
+      ]
     })
+    return [...new Set(warnings)]
   }
 
   return {

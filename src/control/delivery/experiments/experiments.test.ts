@@ -134,6 +134,32 @@ describe('an experiment', () => {
     expect(await warnings()).toMatchObject({ shown: [], list: [] })
   })
 
+  it('warns of other running experiments on the same devices, of which the newest takes precedence', async () => {
+    const { ask, send, addModel, create, halves } = await startExperimentService()
+    await addModel('old')
+    await addModel('new')
+    const { id: left } = (await send('POST', '/device-groups', { org_id: 'acme', name: 'left' })).body as { id: string }
+    const { id: right } = (await send('POST', '/device-groups', { org_id: 'acme', name: 'right' })).body as {
+      id: string
+    }
+    const start = async (name: string, target_groups: readonly string[]) => {
+      const { id, warnings } = await create(halves({ name, target_groups }))
+      await ask('POST', `/${id}/start`)
+      return { id, created: warnings.filter((warning) => !warning.startsWith('Device group')) }
+    }
+    const first = await start('first', [left])
+    const elsewhere = await start('elsewhere', [right])
+    const second = await start('second', [left])
+    const over = `It takes precedence over older running experiments on its devices: ${first.id}.`
+    expect([first, elsewhere, second].map(({ created }) => created)).toEqual([[], [], [over]])
+    const warningsOf = async (id: string) =>
+      ((await ask('GET', `/${id}/analytics`)).body as ExperimentBody).warnings.filter((one) => one.includes('running'))
+    const under = `Newer running experiments take precedence on their devices: ${second.id}.`
+    expect(await Promise.all([first, elsewhere, second].map(({ id }) => warningsOf(id)))).toEqual([[under], [], [over]])
+    await ask('POST', `/${second.id}/complete`)
+    expect(await Promise.all([first, second].map(({ id }) => warningsOf(id)))).toEqual([[], []])
+  })
+
   it('goes from draft to its end; any other transition is a conflict that changes nothing', async () => {
     const { world, ask, createHalves, halves } = await startExperimentService()
     const { id } = await createHalves()

@@ -55,6 +55,10 @@ describe.each((['embedded', 'postgres'] as const).filter((kind) => kind === 'emb
       }
       const before = await canaries()
       expect(await versionsOf(world, fleet)).toEqual(['1.0.0', '1.1.0'])
+      const { rollouts } = (await world.request('GET', '/api/v1/models/m/rollouts', { key })).body as {
+        rollouts: unknown[]
+      }
+      expect(rollouts[0]).toMatchObject({ version: '1.1.0', status: 'active', next_step_at: null })
 
       await measure(world, fleet, (version, n) => (version === '1.1.0' ? 0.95 : 0.9) + 0.001 * (n % 3))
       const [decision] = await decisions(world, key)

@@ -18,12 +18,13 @@ describe('an operator', () => {
       status: 'paused',
       reason: 'lunch',
       next_step_at: null,
+      warnings: ['Devices within its percentage still get the version, unless it is rolled back or set to 0%.'],
     })
     expect((await applyAction(world, key, rollout, 'resume')).body).toMatchObject({ status: 'active', reason: null })
     expect((await applyAction(world, key, rollout, 'advance')).body).toMatchObject({ status: 'active', percentage: 20 })
     const set = (percentage: unknown) =>
       world.request('PUT', path(rollout, '/percentage'), { key, body: { percentage } })
-    expect((await set(55)).body).toMatchObject({ status: 'active', percentage: 55 })
+    expect((await set(55)).body).toMatchObject({ status: 'active', percentage: 55, warnings: [] })
     expect((await set(5)).body).toMatchObject({ status: 'active', percentage: 5 })
     expect((await set(100)).body).toMatchObject({ status: 'completed', percentage: 100, ended_by: 'user' })
     expect(await runs(world, fleet[0]!)).toEqual(['2.0.0'])

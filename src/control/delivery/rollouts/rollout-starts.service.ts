@@ -67,6 +67,8 @@ const precedenceWarnings = (
   ]
 }
 
+const STILL_DELIVERED = 'Devices within its percentage still get the version, unless it is rolled back or set to 0%.'
+
 /** Creates rollouts: version, devices, and steps. */
 export const createRolloutStarts = (
   { now, newId }: Context,
@@ -105,7 +107,7 @@ export const createRolloutStarts = (
       const place = { modelId, orgId, startedRevision, settled: status === 'completed' }
       warnings.push(...precedenceWarnings(plans.preceding(place), place))
     }
-    return warnings
+    return status === 'paused' && rollout.percentage !== 0 ? [...warnings, STILL_DELIVERED] : warnings
   }
 
   const launch = async (

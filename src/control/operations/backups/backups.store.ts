@@ -77,8 +77,8 @@ export const backupsStore = {
 
   /** Fails running backups with expired leases, or all running ones. */
   async failAbandoned(db: Executor, now: Date, all = false): Promise<void> {
-    await sql`update backups set status = 'failed', reason = 'The service ended while the backup was made.',
-        lease_until = null, ended_at = ${now}
+    const reason = 'The service ended while the backup was made, or was restored from it.'
+    await sql`update backups set status = 'failed', reason = ${reason}, lease_until = null, ended_at = ${now}
       where status = 'running' and (${all} or lease_until < now())`.execute(db)
   },
 

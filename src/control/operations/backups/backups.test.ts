@@ -122,6 +122,10 @@ const backUpAndOpen = async (
   await restoreTo(dataDir, target, first.name, databaseUrl)
   expect((await stat(join(dataDir, 'secrets.key'))).mode & 0o777).toBe(0o600)
   const get = await openRestored(dataDir, databaseUrl)
+  if (database === 'embedded') {
+    const reason = 'The service ended while the backup was made, or was restored from it.'
+    expect((await get('/backups', key)).json().backups).toMatchObject([{ name: first.name, status: 'failed', reason }])
+  }
   for (const name of devicesBefore) expect((await get(`/devices/${name}`, key)).statusCode).toBe(200)
   const versions = (await get(`/models/${id}`, key)).json().versions as { model_hash: string; version: number }[]
   expect(versions.map(({ model_hash }) => model_hash)).toEqual(expect.arrayContaining(uploadsBefore))

@@ -30,7 +30,7 @@ const ofRound = (
 }
 
 const ofModel = (
-  type: `model.${'created' | 'version_added' | 'version_changed' | 'version_converted' | 'alias_moved'}`,
+  type: `model.${'created' | 'changed' | 'version_added' | 'version_changed' | 'version_deleted' | 'version_converted' | 'alias_moved'}`,
   modelId: string,
   audience: Audience,
   payload: NewEvent['payload'] = {},
@@ -119,11 +119,15 @@ export const createOutbox = ({ database, events, now }: Context) => {
     eventOf('approval.changed', { kind: 'approval', id }, { orgId }, { kind, status }),
   ])
   record('model.created', ({ modelId, orgId }) => [ofModel('model.created', modelId, { orgId })])
+  record('model.changed', ({ modelId, orgId }) => [ofModel('model.changed', modelId, { orgId })])
   record('version.added', ({ modelId, orgId, version }) => [
     ofModel('model.version_added', modelId, { orgId }, { version }),
   ])
   record('version.changed', ({ modelId, orgId, version }) => [
     ofModel('model.version_changed', modelId, { orgId }, { version }),
+  ])
+  record('version.deleted', ({ modelId, orgId, version }) => [
+    ofModel('model.version_deleted', modelId, { orgId }, { version }),
   ])
   record('conversion.ended', ({ modelId, orgId, version, format, state }) => [
     ofModel('model.version_converted', modelId, { orgId }, { version, format, state }),

@@ -1,5 +1,9 @@
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { startWorld } from '../../../../test/world.ts'
 import { guardedLookup, RefusedAddress, requireAllowedHost } from './guarded-address.ts'
 import { startReceiver } from './receiver.fixture.ts'
@@ -88,6 +92,16 @@ it('a name is looked up once for each connection, which then uses the address th
   )
   const refused = await new Promise((resolve) => guardedLookup(false)('localhost', {}, (error) => resolve(error)))
   expect(refused).toBeInstanceOf(RefusedAddress)
+})
+
+it('a receiver whose certificate is from an unknown authority is told apart from one that does not respond', async () => {
+  const read = (name: string) => readFile(new URL(`../../../../test/fixtures/tls/${name}`, import.meta.url))
+  const receiver = createServer({ cert: await read('first.pem'), key: await read('first.key') }).listen(0, '127.0.0.1')
+  onTestFinished(() => void receiver.close())
+  await once(receiver, 'listening')
+  const outcome = await to(`https://127.0.0.1:${(receiver.address() as AddressInfo).port}/`, true)
+  expect(outcome).toMatchObject({ ok: false, status: null, isFinal: false })
+  expect(outcome.response).toMatch(/authority .* \(DEPTH_ZERO_SELF_SIGNED_CERT\)\. .*NODE_EXTRA_CA_CERTS/)
 })
 
 it('a redirect to a metadata service is not followed, and secrets that a receiver repeats are hidden', async () => {

@@ -68,7 +68,8 @@ it('a job is one run with each round once, even if responses are lost and batche
       rounds: 3,
       min_devices: 1,
       target_devices: 1,
-      hyperparameters: { learning_rate: 0.1 },
+      hyperparameters: { learning_rate: 0.1, batchSize: 8 },
+      stop_when: { improvement_below: 1e-9, patience: 50 },
     })
   ).id as string
   await round(job, 3, { 'f1@x//y': 0.5 })
@@ -96,7 +97,10 @@ it('a job is one run with each round once, even if responses are lost and batche
   expect(Object.fromEntries(run.params)).toMatchObject({
     rounds: '3',
     'strategy.name': 'fedavg',
+    min_devices: '1',
+    'stop_when.patience': '50',
     'hyperparameters.learning_rate': '0.1',
+    'hyperparameters.batchSize': '8',
   })
   const { latest_model_id, history } = await ask('GET', `/training/jobs/${job}`)
   const last = (history as { round_id: string }[]).at(-1)!.round_id

@@ -72,12 +72,17 @@ const keyOf = (name: string): string =>
     .join('/')
     .slice(0, 250)
 
-/** Flattens one level of objects: `strategy.name`. */
+/** `minDevices`, as it is stored, is `min_devices` in the API. */
+const wireName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** Flattens one level of objects: `strategy.name`. Users have named the hyperparameters. */
 const parametersOf = (settings: Subject['settings']): KeyValue[] => {
   const named = Object.entries(settings).flatMap(([name, value]) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.entries(value).map(([inner, one]) => [`${name}.${inner}`, one] as const)
-      : [[name, value] as const],
+      ? Object.entries(value).map(
+          ([inner, one]) => [`${wireName(name)}.${name === 'hyperparameters' ? inner : wireName(inner)}`, one] as const,
+        )
+      : [[wireName(name), value] as const],
   )
   const texts = new Map(
     named

@@ -71,6 +71,11 @@ const faultOf = (error: unknown): string => {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ECONNREFUSED') return 'Nothing listens there (connection refused).'
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'There is no host with this name.'
+  if (/^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/.test(code ?? ''))
+    return (
+      `The service does not know the authority of the receiver's certificate (${code}). Start it with NODE_EXTRA_CA_CERTS set ` +
+      "to the file of that authority's certificate."
+    )
   return message || String(code ?? error)
 }
 

@@ -101,6 +101,20 @@ describe('a job that is stopped and resumed', () => {
   )
 })
 
+it('tells devices how many rounds it has completed, also in a round that repeats one that failed', async () => {
+  const { ask, start, round, action, jobOf } = await setUp()
+  const id = await start({ rounds: 3 })
+  const told = async () =>
+    (await ask('GET', `/training/rounds/${(await jobOf(id)).history.at(-1)!.round_id}/plan`)).body.rounds_completed
+  await round(id, 1)
+  expect(await told()).toBe(1)
+  await action(id, 'stop')
+  await action(id, 'resume')
+  await round(id, 3)
+  expect((await jobOf(id)).history.map(({ status }) => status)).toEqual(['completed', 'failed', 'completed', 'active'])
+  expect(await told()).toBe(2)
+})
+
 describe.each(['embedded', 'postgres'] as const)('a job on the %s database', (database) => {
   const it_ = it.skipIf(database === 'postgres' && !hasPostgres())
 

@@ -106,7 +106,9 @@ export const Job = Body('Job', 'A training job', examples.job, {
   ),
   reason: Nullable(Type.String()),
   waiting_until: Nullable(Timestamp),
-  waiting_for: Nullable(Type.String({ description: 'What it waits for: devices, or evaluations of its last model' })),
+  waiting_for: Nullable(
+    Type.String({ description: 'What it waits for: devices, its turn, or evaluations of its last model' }),
+  ),
   created_at: Timestamp,
   started_at: Nullable(Timestamp),
   ended_at: Nullable(Timestamp),

@@ -2,7 +2,7 @@ import { type Caller, sees } from '../../../domain/access.ts'
 import { forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import { IN_PROGRESS } from '../../../domain/round.ts'
-import type { JobStatus } from '../../../domain/training-job.ts'
+import { type JobStatus, WAITING_FOR_TURN } from '../../../domain/training-job.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
@@ -37,7 +37,7 @@ export const createJobsService = (
     readonly plan: (caller: Caller, requested: NewJob) => Promise<PlannedJob>
     readonly turns: JobTurns
     readonly continueJob: JobContinuations
-    readonly rounds: Pick<RoundsService, 'lockLatestOf' | 'hasActive'>
+    readonly rounds: Pick<RoundsService, 'lockLatestOf' | 'hasActive' | 'isInProgress'>
     readonly scopes: Pick<ParticipantScopes, 'maySee'>
     readonly due: Pick<DueRounds, 'tick'>
     readonly prices: Pick<PrivacyCosts, 'spentBy'>
@@ -123,9 +123,15 @@ export const createJobsService = (
       const { privacy } = job.settings
       const spent = privacy === null ? null : await prices.spentBy(caller, job.id, privacy.delta)
       const published = await roundResults.publishedBy(job.id)
+      // Before the job's own rounds are read, among which a round that it starts meanwhile is found.
+      const mayBeQueued = job.endedBy === null && job.waitingFor === null
+      const isBusy = mayBeQueued && (await rounds.isInProgress(database.sql, job.orgId))
       const history = await roundsReport.ofJob(database.sql, job.id, { limit: HISTORY, offset: 0 })
       const shown = await visibleRounds.shown(caller, history.reverse())
-      return { job, published, history: shown, spent, modelNames: await modelNames(caller, [job]) }
+      const latest = shown.at(-1)
+      const isQueued = isBusy && (latest === undefined || !IN_PROGRESS.includes(latest.status))
+      const described = isQueued ? { ...job, waitingFor: WAITING_FOR_TURN } : job
+      return { job: described, published, history: shown, spent, modelNames: await modelNames(caller, [job]) }
     },
 
     async rounds(caller: Caller, id: string, page: { limit: number; offset: number }) {

@@ -337,13 +337,17 @@ describe('a training job', () => {
     await world.advance(1)
     const jobs = [first, await startOk({ rounds: 2 })]
     const order: string[] = []
+    const waits: unknown[] = []
     for (let time = 0; time < 4; time++) {
       const round = await get(world, key, 'current')
       order.push(round.job_id as string)
+      for (const { id } of jobs) waits.push((await jobOf(world, key, id)).waiting_for)
       await comeOnce(fleet)
       await world.advance(1)
     }
     expect(order).toEqual([jobs[0]!.id, jobs[1]!.id, jobs[0]!.id, jobs[1]!.id])
+    const turn = 'Waits for its turn: only one round can be in progress at a time.'
+    expect(waits).toEqual([null, turn, turn, null, null, turn, null, null])
     for (const { id } of jobs) expect(await jobOf(world, key, id)).toMatchObject({ status: 'completed' })
   })
 

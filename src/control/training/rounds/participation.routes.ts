@@ -42,6 +42,7 @@ export const participationRoutes = (
         timeout_at: (round.closesAt ?? round.timeoutAt).toISOString(),
         ...(round.plan.options === undefined ? {} : { strategy_options: round.plan.options }),
         ...(round.jobId === null ? {} : { job_id: round.jobId }),
+        ...(round.plan.step === undefined ? {} : { rounds_completed: round.plan.step }),
         ...(round.plan.asynchronous ? { asynchronous: true } : {}),
         ...(STRATEGY_RULES[round.plan.strategy].controlVariates ? { control: presentControl(control) } : {}),
         ...(round.plan.secure === undefined ? {} : { secure_aggregation: presentSettings(round.plan.secure) }),

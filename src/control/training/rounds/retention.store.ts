@@ -68,6 +68,16 @@ export const isTrained: ModelUses = (modelId) => sql<boolean>`(
   exists (select from training_jobs j where ${modelId} in (j.model_id, j.latest_model_id))
   or exists (select from rounds g where g.global_model_id = ${modelId} and g.updates_deleted_at is null))`
 
+/** True if a round under way distributes this version, or the first round of an unfinished job will. */
+export const isBaseVersion = async (tx: Executor, modelId: string, version: number): Promise<boolean> => {
+  const { rows } = await sql<{ used: boolean }>`
+    select exists (select from rounds where global_model_id = ${modelId} and coalesce(global_model_version, 1) = ${version}
+        and status in ('pending', 'active', 'aggregating'))
+      or exists (select from training_jobs where model_id = ${modelId} and latest_model_id is null and ended_at is null
+        and (settings ->> 'modelVersion')::integer = ${version}) as used`.execute(tx)
+  return rows[0]!.used
+}
+
 /**
  * Files of updates, and the state that jobs hand on. A round's inputs and result are needed while its aggregation can be
  * repeated, which is as long as its updates are kept.

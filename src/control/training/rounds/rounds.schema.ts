@@ -143,6 +143,9 @@ export const Plan = Body('Plan', 'What a device needs to take part in a round', 
   timeout_at: Timestamp,
   strategy_options: Type.Optional(FreeObject),
   job_id: Type.Optional(Uuid),
+  rounds_completed: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'How many rounds the job had completed when this one began' }),
+  ),
   asynchronous: Type.Optional(Type.Boolean({ description: 'Updates that arrive late count for a later round' })),
   control: Type.Optional(
     Nullable(

@@ -28,7 +28,7 @@ export const openEmbedder = async (settings: Settings, header: GgufHeader): Prom
       if (tokens.length <= contextTokens) return tokens
       throw new InferenceError(
         'context_length_exceeded',
-        `${inputs.length === 1 ? 'The text' : `Text ${index}`} has ${tokens.length} tokens; the model takes ${contextTokens}. Shorten it.`,
+        `${inputs.length === 1 ? 'The text' : `input[${index}]`} has ${tokens.length} tokens; the model takes ${contextTokens}. Shorten it.`,
         { param: 'input' },
       )
     })

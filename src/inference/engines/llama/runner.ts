@@ -120,10 +120,12 @@ export const openRunner = async (
       toolSyntax: syntax,
     },
     chat: (id, request) => {
+      const { trainContextTokens: most } = model
+      const longer = most > plan.contextTokens ? `, or use a longer --context, up to ${most} tokens` : ''
       const refuse = (what: string): InferenceError =>
         new InferenceError(
           'context_length_exceeded',
-          `The messages ${what}, and the context of ${plan.contextTokens} tokens must also hold the reply. Shorten the messages.`,
+          `The messages ${what}, and the context of ${plan.contextTokens} tokens must also hold the reply. Shorten the messages${longer}.`,
           { param: 'messages' },
         )
       const characters = request.messages.reduce((sum, { content }) => sum + content.length, 0)

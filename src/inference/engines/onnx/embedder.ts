@@ -55,7 +55,7 @@ export const openEmbedder = async (loading: Loading) => {
         if (count > contextTokens) {
           throw new InferenceError(
             'context_length_exceeded',
-            `${inputs.length === 1 ? 'The text' : `Text ${index}`} has ${count} tokens; the model takes ${contextTokens}. Shorten it.`,
+            `${inputs.length === 1 ? 'The text' : `input[${index}]`} has ${count} tokens; the model takes ${contextTokens}. Shorten it.`,
             { param: 'input' },
           )
         }

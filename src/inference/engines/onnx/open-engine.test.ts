@@ -118,7 +118,7 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
     await expect(engine.embed!(['ok', 'the '.repeat(200)], never)).rejects.toMatchObject({
       code: 'context_length_exceeded',
       param: 'input',
-      message: 'Text 1 has 202 tokens; the model takes 128. Shorten it.',
+      message: 'input[1] has 202 tokens; the model takes 128. Shorten it.',
     })
   })
 

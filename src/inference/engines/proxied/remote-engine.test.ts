@@ -181,6 +181,17 @@ test('later failures are reported with their status, and the next request is ser
     status: 503,
     code: 'queue_full',
   })
+  expect(await ask((response) => refuse(response, 503, 'busy', { 'retry-after': '7' }))).toMatchObject({
+    status: 503,
+    code: 'queue_full',
+  })
+  for (const error of [{ code: 'context_length_exceeded' }, { code: 400, type: 'exceed_context_size_error' }])
+    expect(
+      await ask((response) => {
+        response.writeHead(400).end(JSON.stringify({ error: { message: 'too long', ...error } }))
+        return true
+      }),
+    ).toEqual({ status: 400, code: 'context_length_exceeded', message: `${flaky}/v1 refused: too long` })
   expect(
     await ask((response) => {
       response.destroy()

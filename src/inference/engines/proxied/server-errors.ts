@@ -5,11 +5,14 @@ export class ChatServerError extends Error {
   readonly status: number | null
   /** The seconds in its Retry-After header. */
   readonly retryAfter: number | null
+  /** The server's code for the error, or its type. */
+  readonly code: string | null
 
-  constructor(message: string, status: number | null, retryAfter: number | null = null) {
+  constructor(message: string, status: number | null, retryAfter: number | null = null, code: string | null = null) {
     super(message)
     this.status = status
     this.retryAfter = retryAfter
+    this.code = code
   }
 }
 

@@ -34,11 +34,17 @@ const beginningOf = async ({ body }: Response): Promise<string> => {
 const refusalOf = async (response: Response): Promise<ChatServerError> => {
   const text = await beginningOf(response)
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
-  const say = (message: string) =>
-    new ChatServerError(message.slice(0, 2000), response.status, Number.isFinite(seconds) ? seconds : null)
+  const say = (message: string, code: unknown = null) =>
+    new ChatServerError(
+      message.slice(0, 2000),
+      response.status,
+      Number.isFinite(seconds) ? seconds : null,
+      typeof code === 'string' ? code : null,
+    )
   try {
     const body = object(JSON.parse(text))
-    return say(messageOf(body.error ?? body.detail ?? body))
+    const { code, type } = object(body.error)
+    return say(messageOf(body.error ?? body.detail ?? body), typeof code === 'string' ? code : type)
   } catch {
     return say(text.slice(0, 500) || `status ${response.status}`)
   }

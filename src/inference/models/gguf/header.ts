@@ -102,7 +102,7 @@ const readHeader = (reader: HeaderReader): GgufHeader => {
 const readArchitecture = (path: string, metadata: ReturnType<typeof metadataOf>): string => {
   const kind = metadata.text('general.type')
   if (kind === 'adapter')
-    throw invalidModel(path, 'is a LoRA adapter, not a model. Merge it into its model and load that.')
+    throw invalidModel(path, 'is a LoRA adapter, not a model. Name its base model, and give the adapter with --lora.')
   const architecture = metadata.text('general.architecture')
   if (architecture === undefined) throw metadata.missing('general.architecture')
   if (CHAT_ARCHITECTURES.has(architecture) || EMBEDDING_ARCHITECTURES.has(architecture)) return architecture

@@ -18,7 +18,9 @@ export interface ModelPoolOptions {
   readonly memoryBytes?: number
   /** How long a request waits for memory that other requests use. */
   readonly timeoutMs?: number
-  /** Called after a model was closed to make room, with the error if closing failed. */
+  /** Closes models that were idle for this time; undefined: never. */
+  readonly unloadAfterMs?: number
+  /** Called after a model was closed to make room, or because it was idle, with the error if closing failed. */
   readonly onClosed?: (name: string, error?: unknown) => void
 }
 
@@ -47,13 +49,14 @@ const brokenModel = ({ name, files }: PooledModel, cause: InferenceError): Infer
 
 /** Loads models on first use within a memory budget. */
 export const createModelPool = (options: ModelPoolOptions): ModelPool => {
-  const { memoryBytes = defaultMemoryBytes(), timeoutMs = TIMEOUT_MS, onClosed } = options
+  const { memoryBytes = defaultMemoryBytes(), timeoutMs = TIMEOUT_MS, unloadAfterMs, onClosed } = options
   const models = new Map(options.models.map((model) => [model.name, model]))
   const residents = new Residents<Engine>({
     budgetBytes: memoryBytes,
     bytesOf: (engine) => engine.model.memoryBytes,
     close: (engine) => engine.close(),
     timeoutMs,
+    ...(unloadAfterMs !== undefined && { unloadAfterMs }),
     ...(onClosed && { onClosed }),
   })
   return {

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { Residents } from './residents.ts'
 
@@ -8,11 +8,12 @@ interface Loaded {
 }
 
 /** Residents of plain values, with a record of loads and closes in order. */
-const open = (budgetBytes: number, timeoutMs = 60_000) => {
+const open = (budgetBytes: number, timeoutMs = 60_000, unloadAfterMs?: number) => {
   const events: string[] = []
   const residents = new Residents<Loaded>({
     budgetBytes,
     timeoutMs,
+    ...(unloadAfterMs !== undefined && { unloadAfterMs }),
     bytesOf: ({ bytes }) => bytes,
     close: async ({ name }) => {
       await turn()
@@ -58,6 +59,49 @@ it('the least recently used idle value makes room', async () => {
   for (const name of ['a', 'b', 'c', 'a', 'd', 'b']) (await acquire(name)).release()
   expect(events).toEqual(['loaded a', 'loaded b', 'loaded c', 'closed b', 'loaded d', 'closed c', 'loaded b'])
   expect(names()).toEqual(['a', 'd', 'b'])
+})
+
+it('an idle value is closed after the idle time, one in use is not, and requests that arrive meanwhile load it again', async () => {
+  const { residents, acquire, events, names } = open(10, 60_000, 1)
+  const [a, b] = [await acquire('a'), await acquire('b')]
+  a.release()
+  await expect.poll(names).toEqual(['b'])
+  expect(events).toEqual(['loaded a', 'loaded b', 'closed a'])
+  const again = await acquire('a')
+  b.release()
+  await expect.poll(names).toEqual(['a'])
+  again.release()
+  // Some of these find it idle, some while it is being closed, and some gone.
+  for (let n = 0; n < 200; n++) {
+    const { value, release } = await acquire('a')
+    expect(value.name).toBe('a')
+    await sleep(n % 4)
+    release()
+    await sleep(n % 3)
+  }
+  await expect.poll(names).toEqual([])
+  const [loads, closes] = ['loaded a', 'closed a'].map((event) => events.filter((one) => one === event).length)
+  expect(closes).toBe(loads)
+  expect(loads).toBeGreaterThan(2)
+  await acquire('c').then(({ release }) => release())
+  await residents.close()
+  expect(names()).toEqual([])
+})
+
+it('a load that all requests have abandoned is closed after the idle time, too', async () => {
+  const { acquire, names, events } = open(10, 60_000, 1)
+  const aborted = new AbortController()
+  let go = (): void => undefined
+  const held = new Promise<void>((resolve) => {
+    go = resolve
+  })
+  const asked = acquire('a', 1, { signal: aborted.signal, gate: held })
+  await settle()
+  aborted.abort()
+  await expect(asked).rejects.toThrow()
+  go()
+  await expect.poll(() => events).toEqual(['loaded a', 'closed a'])
+  expect(names()).toEqual([])
 })
 
 it('a value in use is not closed, however long it has been in use', async () => {

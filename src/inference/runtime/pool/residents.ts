@@ -8,6 +8,8 @@ export interface ResidentsOptions<Value> {
   readonly close: (value: Value) => Promise<void>
   /** How long a load waits for releases before it is refused. */
   readonly timeoutMs: number
+  /** Idle values are closed after this time; undefined: never. */
+  readonly unloadAfterMs?: number
   readonly onClosed?: (name: string, error?: unknown) => void
 }
 
@@ -21,6 +23,8 @@ interface Entry<Value> {
   usedAt: number
   /** Its room is needed, so new requests have to wait. */
   isLeaving: boolean
+  /** Closes the value once it has been idle for long enough. */
+  unload?: NodeJS.Timeout
 }
 
 interface Load<Value> {
@@ -92,6 +96,7 @@ export class Residents<Value> {
   }
 
   #lent(entry: Entry<Value>): Acquired<Value> {
+    clearTimeout(entry.unload)
     let isOut = true
     return {
       value: entry.value!,
@@ -100,9 +105,24 @@ export class Residents<Value> {
         isOut = false
         entry.users--
         entry.usedAt = ++this.#clock
-        if (entry.users === 0) this.#wake()
+        if (entry.users > 0) return
+        this.#unloadLater(entry)
+        this.#wake()
       },
     }
+  }
+
+  /** Closes an idle value later, between two loads, unless it is used again before. */
+  #unloadLater(entry: Entry<Value>): void {
+    const { unloadAfterMs } = this.#options
+    if (unloadAfterMs === undefined) return
+    clearTimeout(entry.unload)
+    entry.unload = setTimeout(() => {
+      this.#line = this.#line.then(async () => {
+        const isIdle = entry.users === 0 && !entry.isLeaving && this.#entries.get(entry.name) === entry
+        if (isIdle) await this.#remove(entry)
+      })
+    }, unloadAfterMs).unref()
   }
 
   #startLoad(requested: Resident<Value>): Load<Value> {
@@ -161,6 +181,8 @@ export class Residents<Value> {
     }
     entry.usedAt = ++this.#clock
     entry.value = value
+    // If all requests for it have been aborted meanwhile, none will release it.
+    this.#unloadLater(entry)
   }
 
   /** Closes idle values, least recently used first, and waits for values in use, until `bytes` fit. */
@@ -195,6 +217,7 @@ export class Residents<Value> {
 
   async #remove(entry: Entry<Value>): Promise<void> {
     entry.isLeaving = true
+    clearTimeout(entry.unload)
     let failure: unknown
     try {
       if (entry.value !== null) await this.#options.close(entry.value)

@@ -49,6 +49,7 @@ import { auditAddresses } from './0050-audit-addresses.ts'
 import { largeHistories } from './0051-large-histories.ts'
 import { versionMetadata } from './0052-version-metadata.ts'
 import { dynamicGroups } from './0053-dynamic-groups.ts'
+import { deletedVersions } from './0054-deleted-versions.ts'
 
 /** Forward only, applied in this order. Never edit a published migration: add a new one. */
 export const MIGRATIONS = [
@@ -103,4 +104,5 @@ export const MIGRATIONS = [
   largeHistories,
   versionMetadata,
   dynamicGroups,
+  deletedVersions,
 ] as const

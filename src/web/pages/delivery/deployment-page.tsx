@@ -38,7 +38,7 @@ const Body = ({ deployment }: { readonly deployment: Deployment }) => {
       />
       <DeviceStates counts={{ ...counts, waiting: target_count - activated_count }} none={none} />
       <Loaded query={devices}>{(data) => <DeviceTable devices={data.devices} total={data.total} none={none} />}</Loaded>
-      <Events events={history.data?.events ?? []} />
+      <Events planId={deployment.deployment_id} events={history.data?.events ?? []} />
       <Panel title="Deployment">
         <Facts
           entries={[

@@ -1,3 +1,5 @@
+import { Link } from 'wouter'
+import { useMay } from '../../api/session.ts'
 import { Panel, Quiet } from '../../parts/layout.tsx'
 import { Timeline } from '../../parts/timeline.tsx'
 import type { DeploymentEvent, RolloutEvent } from './delivery-records.ts'
@@ -23,9 +25,17 @@ const TITLES: Readonly<Record<string, string>> = {
 /** Events that carry a new percentage. */
 const CHANGES_PERCENTAGE: readonly string[] = ['advance', 'step', 'set_percentage', 'promote']
 
-/** The history of a rollout or deployment, newest first. */
-export const Events = ({ events }: { readonly events: readonly (RolloutEvent | DeploymentEvent)[] }) => (
-  <Panel title="History">
+interface EventsProps {
+  readonly planId: string
+  readonly events: readonly (RolloutEvent | DeploymentEvent)[]
+}
+
+/** The history of a rollout or deployment, newest first. The audit log says who caused the events. */
+export const Events = ({ planId, events }: EventsProps) => (
+  <Panel
+    title="History"
+    aside={useMay()('admin') && <Link href={`/organization/audit?object=${planId}`}>Audit log</Link>}
+  >
     <Timeline
       moments={events
         .map(({ at, event, status, percentage, reason, actor }, index) => ({

@@ -143,7 +143,7 @@ const Actions = ({ group }: { readonly group: Group }) => {
         name={group.name}
         act={() => write(api.DELETE('/api/v1/device-groups/{group_id}', at(group)), () => navigate('/delivery/groups'))}
       >
-        {`Its ${plural(group.device_count, 'device')} will stay registered. Rollouts and policies that target the group no longer reach any device through it.`}
+        {`Its ${plural(group.device_count, 'device')} will stay registered, but lose the versions that rollouts and experiments for the group assigned. Policies for it have no canary.`}
       </ConfirmButton>
     </>
   )

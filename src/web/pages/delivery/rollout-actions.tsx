@@ -45,7 +45,7 @@ const Consequence = (props: { action: Action; rollout: Rollout; devices: number 
     case 'start':
       return `Version ${rollout.version} goes to ${rollout.percentage}% of the devices${some} with their next heartbeat.`
     case 'pause':
-      return `${plural(devices, 'device')} will keep version ${rollout.version}; no others get it until the rollout is resumed.`
+      return `It stays at ${rollout.percentage}%${some} until it is resumed. Devices keep version ${rollout.version}, and those among them without it still get it; to stop that, roll back.`
     case 'resume':
       return `It continues at ${rollout.percentage}%${some}. The failure count starts over.`
     case 'advance':

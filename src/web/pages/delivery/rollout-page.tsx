@@ -137,7 +137,7 @@ const Body = ({ rollout }: { readonly rollout: Rollout }) => {
         />
       )}
       <Loaded query={devices}>{(data) => <DeviceTable devices={data.devices} total={data.total} none={none} />}</Loaded>
-      <Events events={events} />
+      <Events planId={rollout.rollout_id} events={events} />
       <Settings rollout={rollout} />
     </>
   )

@@ -45,7 +45,7 @@ export const Headline = ({ rollout, next, decidedBy }: HeadlineProps) => {
   if (status === 'paused') {
     return (
       <>
-        <strong>{`Paused at ${percentage}%.`}</strong> {reason ?? 'No more devices get it until it is resumed.'}
+        <strong>{`Paused at ${percentage}%.`}</strong> {reason ?? 'It takes no steps until it is resumed.'}
       </>
     )
   }

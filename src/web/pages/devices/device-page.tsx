@@ -39,8 +39,11 @@ const Values = ({ title, values, none }: { title: string; values: Record<string,
 /** The live stream does not say which devices a plan or a report is about: there may be thousands per second. */
 const REPORTS = { everyMs: 5000 } as const
 
+const useAssignments = (device: Device) =>
+  useApi('/api/v1/devices/{device_id}/assignments', deviceParams(device), REPORTS)
+
 const Assignments = ({ device }: { readonly device: Device }) => {
-  const assignments = useApi('/api/v1/devices/{device_id}/assignments', deviceParams(device), REPORTS)
+  const assignments = useAssignments(device)
   return (
     <Panel title="Assigned versions">
       <Loaded query={assignments}>
@@ -70,6 +73,7 @@ const Past = ({ device }: { readonly device: Device }) => {
   const { path, query } = deviceParams(device)
   const reports = useApi('/api/v1/devices/{device_id}/reports', { path, query: { ...query, limit: 100 } }, REPORTS)
   const rounds = useDeviceRounds(device)
+  const assigned = useAssignments(device).data?.assignments.map(({ plan_id }) => plan_id)
   return (
     <Loaded query={reports}>
       {(data) => (
@@ -80,7 +84,7 @@ const Past = ({ device }: { readonly device: Device }) => {
             </Panel>
             <DeviceGroups device={device} />
           </Columns>
-          <DeviceVersions reports={data.reports} />
+          <DeviceVersions reports={data.reports} assigned={assigned} />
           {device.trains && <DeviceRounds rounds={rounds} />}
         </>
       )}

@@ -1,7 +1,7 @@
 import { Link } from 'wouter'
 import type { ResponseOf } from '../../api/use-api.ts'
 import { Ago, Badge, type Tone } from '../../parts/cells.tsx'
-import { Empty } from '../../parts/layout.tsx'
+import { Empty, Quiet } from '../../parts/layout.tsx'
 import { TablePanel } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { measure, shortId } from '../../text/format.ts'
@@ -30,16 +30,21 @@ const measured = (metrics: DeviceReport['metrics']): string =>
     .map(([name, value]) => `${name} ${measure(value)}`)
     .join(', ')
 
-type Row = Omit<DeviceReport, 'state'> & { readonly state: DeviceReport['state'] | 'replaced' }
+interface Row extends Omit<DeviceReport, 'state'> {
+  readonly state: DeviceReport['state'] | 'replaced'
+  /** True if the plan was withdrawn or replaced: the device stops running the version, and does not report that. */
+  readonly isOver?: boolean
+}
 
 /** Newest first. A device runs only a model's last version reported as active; older ones become `replaced`. */
-const withReplaced = (reports: readonly DeviceReport[]): Row[] => {
+const rowsOf = (reports: readonly DeviceReport[], assigned: readonly string[] | undefined): Row[] => {
   const running = new Set<string | null>()
   return reports.map((report) => {
     if (report.state !== 'active' || report.model_id === null) return report
     const isReplaced = running.has(report.model_id)
     running.add(report.model_id)
-    return isReplaced ? { ...report, state: 'replaced' } : report
+    if (isReplaced) return { ...report, state: 'replaced' }
+    return { ...report, isOver: assigned !== undefined && !assigned.includes(report.plan_id) }
   })
 }
 
@@ -55,7 +60,12 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     name: 'State',
-    cell: ({ state }) => <Badge state={state} tone={state === 'replaced' ? 'idle' : reportTone(state)} />,
+    cell: ({ state, isOver = false }) => (
+      <>
+        <Badge state={state} tone={state === 'replaced' || isOver ? 'idle' : reportTone(state)} />
+        {isOver && <Quiet> no longer assigned</Quiet>}
+      </>
+    ),
   },
   { name: 'Assigned by', cell: (report) => <Link href={planHref(report)}>{report.kind}</Link> },
   { name: 'Reason', cell: ({ reason }) => reason ?? '' },
@@ -63,13 +73,19 @@ const COLUMNS: readonly Column<Row>[] = [
   { name: 'Reported', number: true, cell: ({ reported_at }) => <Ago time={reported_at} /> },
 ]
 
-/** The versions assigned to the device and its reports on them, newest first. */
-export const DeviceVersions = ({ reports }: { readonly reports: readonly DeviceReport[] }) => (
+interface DeviceVersionsProps {
+  readonly reports: readonly DeviceReport[]
+  /** The plans that assign it versions now; undefined until they are loaded. */
+  readonly assigned: readonly string[] | undefined
+}
+
+/** The device's reports on the versions that were assigned to it, newest first. */
+export const DeviceVersions = ({ reports, assigned }: DeviceVersionsProps) => (
   <TablePanel
     title="Reported versions"
     label="Versions"
     columns={COLUMNS}
-    rows={withReplaced(reports)}
+    rows={rowsOf(reports, assigned)}
     rowKey="plan_id"
     empty={
       <Empty title="No version reported yet" command="svc deploy my-model">

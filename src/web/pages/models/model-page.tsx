@@ -1,8 +1,10 @@
 import { Link } from 'wouter'
+import { api, write } from '../../api/client.ts'
 import { useApi, WITHOUT_EVENTS } from '../../api/use-api.ts'
 import { Ago, Id } from '../../parts/cells.tsx'
 import { DetailPage } from '../../parts/detail-page.tsx'
-import { DialogButton } from '../../parts/dialog.tsx'
+import { DialogButton, FormDialog } from '../../parts/dialog.tsx'
+import { TextField, useFields } from '../../parts/form.tsx'
 import { Empty, Facts, Panel } from '../../parts/layout.tsx'
 import { policyHref } from '../../url/hrefs.ts'
 import { AliasHistory } from './alias-history.tsx'
@@ -43,6 +45,20 @@ const About = ({ model }: { readonly model: ModelDetail }) => {
   )
 }
 
+const Describe = ({ model }: { readonly model: ModelDetail }) => {
+  const [body, field] = useFields({ description: model.description })
+  const params = { path: { model_id: model.id } }
+  return (
+    <FormDialog
+      title={`Describe ${nameOf(model)}`}
+      verb="Save"
+      act={() => write(api.PATCH('/api/v1/models/{model_id}', { params, body }))}
+    >
+      <TextField label="Description" maxLength={1000} {...field('description')} />
+    </FormDialog>
+  )
+}
+
 /** Keeps a shared model up to date: its events go only to its own organization. */
 const SharedUpdates = ({ modelId }: { readonly modelId: string }) => {
   useApi('/api/v1/models/{model_id}', { path: { model_id: modelId } }, WITHOUT_EVENTS)
@@ -60,13 +76,18 @@ export const ModelPage = ({ modelId }: { readonly modelId: string }) => {
       title={nameOf}
       loading={modelId}
       up={['/models', 'Models']}
-      actions={(model) =>
-        model.versions.length > 0 && (
-          <DialogButton {...guard} tone="primary" dialog={<DeployDialog model={model} version="latest" />}>
-            Deploy
+      actions={(model) => (
+        <>
+          <DialogButton {...guard} dialog={<Describe model={model} />}>
+            Describe
           </DialogButton>
-        )
-      }
+          {model.versions.length > 0 && (
+            <DialogButton {...guard} tone="primary" dialog={<DeployDialog model={model} version="latest" />}>
+              Deploy
+            </DialogButton>
+          )}
+        </>
+      )}
     >
       {(model) => (
         <>

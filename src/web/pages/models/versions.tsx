@@ -1,5 +1,6 @@
+import { api, writeWithoutBody } from '../../api/client.ts'
 import { Actions, Ago, Id } from '../../parts/cells.tsx'
-import { DialogButton } from '../../parts/dialog.tsx'
+import { ConfirmButton, DialogButton } from '../../parts/dialog.tsx'
 import { Quiet } from '../../parts/layout.tsx'
 import { TablePanel } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
@@ -84,6 +85,22 @@ const columns = (model: ModelDetail, guard: ReturnType<typeof useGuard>): readon
         >
           Deploy
         </DialogButton>
+        <ConfirmButton
+          button={{ ...guard, tone: 'danger', 'aria-label': `Delete ${version.version_label}`, children: 'Delete' }}
+          title={`Delete version ${version.version_label}?`}
+          verb="Delete"
+          name={version.version_label}
+          act={() =>
+            writeWithoutBody(
+              api.DELETE('/api/v1/models/{model_id}/versions/{version}', {
+                params: { path: { model_id: model.id, version: String(version.version) } },
+              }),
+            )
+          }
+        >
+          Its file is deleted and cannot be restored. Devices that already have the version keep it. The label is not
+          used again.
+        </ConfirmButton>
       </Actions>
     ),
   },

@@ -41,7 +41,7 @@ const AssistantReply = ({ model, reply }: { readonly model: string; readonly rep
     {reply.error !== null && <p className={styles.error}>{reply.error}</p>}
     <p className={styles.figures}>
       {ENDS[reply.state] && <span>{ENDS[reply.state]}</span>}
-      {reply.finish === 'length' && <span>Cut off at the token limit.</span>}
+      {reply.finish === 'length' && <span>Cut off at the token limit or the end of the context.</span>}
       {figuresOf(reply).map((figure) => (
         <span key={figure}>{figure}</span>
       ))}

@@ -146,7 +146,7 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
   /** Returns null when done, or a newly registered device to continue with. */
   const serve = async (parts: Parts): Promise<Device | null> => {
     const { device } = parts
-    log(`Device ${device.deviceId} is waiting for rounds at ${baseUrl}.`)
+    log(`Device ${device.deviceId} is waiting for ${options.trains === false ? 'versions' : 'rounds'} at ${baseUrl}.`)
     while (rounds === undefined || done < rounds) {
       // Monotonic, because the system time may jump.
       const began = performance.now()

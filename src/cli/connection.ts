@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ApiClient, ApiError, createClient, type ErrorBody, unwrap } from '../client/client.ts'
+import { certificateAdvice } from '../domain/certificate-advice.ts'
 import { withAbortableBody } from '../platform/transfer/abortable-body.ts'
 import { throughProxy } from '../platform/transfer/proxy.ts'
 import { reasonOf } from '../platform/transfer/transfer-error.ts'
@@ -12,25 +13,11 @@ const MAX_WAIT_SECONDS = 60
 /** The service sent no usable response. */
 export class UnreachableError extends Failure {}
 
-/** Advice by the code of a refused certificate: the service runs. */
-const CERTIFICATE_ADVICE: readonly (readonly [RegExp, string])[] = [
-  [
-    /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/,
-    'This machine does not know the authority of the certificate. If it is your own, set NODE_EXTRA_CA_CERTS to its certificate file.',
-  ],
-  [
-    /^ERR_TLS_CERT_ALTNAME/,
-    "The service's certificate is for another host: name that one in --api-base or SERVICE_API_BASE.",
-  ],
-  [/^CERT_(HAS_EXPIRED|NOT_YET)/, "Renew the service's certificate, or correct this machine's clock."],
-]
-
 export const unreachable = (baseUrl: string, reason: string, cause?: unknown): UnreachableError => {
   const way = throughProxy(new URL(baseUrl))
-  const certificate = CERTIFICATE_ADVICE.find(([code]) => code.test(reason))
   return new UnreachableError(`Cannot reach ${baseUrl}${way} (${reason}).`, {
     advice:
-      certificate?.[1] ??
+      certificateAdvice(reason) ??
       (way === ''
         ? 'Is the service running? Start it with: svc up. If it has another address, set --api-base or SERVICE_API_BASE.'
         : 'Check HTTPS_PROXY and HTTP_PROXY, or add the host to NO_PROXY to reach it directly.'),

@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import type { Device } from './device.ts'
@@ -197,6 +199,17 @@ test('an unreachable service is named, with what to check', async () => {
     `No response from ${service.baseUrl} (connection refused). Is the service running and the address right?`,
   )
   expect(service.waits).toEqual([250, 500, 1000, 2000, 4000, 8000, 10_000])
+})
+
+test('a certificate of an unknown authority is named', async () => {
+  const read = (name: string) => readFile(new URL(`../../test/fixtures/tls/${name}`, import.meta.url))
+  const server = createHttpsServer({ cert: await read('first.pem'), key: await read('first.key') })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  closing.push(() => void server.close())
+  const baseUrl = `https://localhost:${(server.address() as AddressInfo).port}`
+  await expect(
+    createDevice({ baseUrl, deviceId: 'd', apiKey: 'sk_live_x' }).heartbeat({}, { until: 0 }),
+  ).rejects.toThrow('NODE_EXTRA_CA_CERTS')
 })
 
 test('a redirect is not followed: it would send the key elsewhere', async () => {

@@ -1,5 +1,6 @@
 import { type ApiClient, createClient } from '../client/client.ts'
 import { anySignal } from '../domain/any-signal.ts'
+import { certificateAdvice } from '../domain/certificate-advice.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { withAbortableBody } from '../platform/transfer/abortable-body.ts'
 import { reasonOf } from '../platform/transfer/transfer-error.ts'
@@ -134,8 +135,8 @@ export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, runti
           error,
         )
       const reason = reasonOf(signal.aborted ? signal.reason : error)
-      const message = `No response from ${baseUrl} (${reason}). Is the service running and the address right?`
-      throw new NetworkError(message, error)
+      const advice = certificateAdvice(reason) ?? 'Is the service running and the address right?'
+      throw new NetworkError(`No response from ${baseUrl} (${reason}). ${advice}`, error)
     }
     if (!response.response.ok) throw errorOf(response, baseUrl, runtime.now())
     return response

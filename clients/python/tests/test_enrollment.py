@@ -41,6 +41,18 @@ def no_training(weights: Any, plan: Any) -> Any:
     raise AssertionError("there is no round")
 
 
+def test_an_alias_that_needs_an_approval_is_not_moved(guarded: tuple[Service, Client]) -> None:
+    service, admin = guarded
+    admin.request("POST", "/orgs", {"name": "strict", "compliance": "pci"})
+    scopes = ["models:read", "models:write"]
+    created = admin.request("POST", "/keys", {"name": "ci", "org_id": "strict", "scopes": scopes})
+    client = Client(service.url, created["api_key"])
+    client.push("scorer", {"w": np.ones(1)}, "1.0.0")
+    with pytest.raises(TributaryError, match="^Move the alias 'production' of 'scorer' .* approval of another admin") as caught:
+        client.promote("scorer", "1.0.0", "production")
+    assert (caught.value.code, caught.value.status, caught.value.is_passing) == ("pending_approval", 202, False)
+
+
 def test_a_token_admits_a_device_once_and_its_key_is_kept_for_the_owner_only(
     guarded: tuple[Service, Client], tmp_path: Path
 ) -> None:

@@ -347,7 +347,7 @@ def test_what_evaluate_does_to_the_weights_does_not_change_what_train_receives(c
         weights["w"] += 100.0
         return {"first": float(weights["w"][0])}
 
-    fleet.add("evaluates-in-place", lambda weights, plan: ({"w": weights["w"] + 1}, 1, {}), evaluate=evaluate)
+    fleet.add("in-place", lambda weights, plan: ({"w": weights["w"] + 1}, 1, {}), evaluate=evaluate)
     job = client.train("evaluated-in-place", rounds=2, min_devices=1).wait(timeout=PATIENCE)
     np.testing.assert_array_equal(job.weights()["w"], START + 2)
 

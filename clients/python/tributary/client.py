@@ -303,10 +303,19 @@ class Client:
         return record(Version, self.connection.call("PATCH", target, {"metadata": entries}, expects=("version",)))
 
     def promote(self, name: str, version: str | int, alias: str) -> str:
-        """Point an alias (`name@alias`) to a version: a number, label, or other alias. Returns the version's label."""
+        """Point an alias (`name@alias`) to a version: a number, label, or other alias. Returns the version's label.
+
+        Raises TributaryError with the code "pending_approval" if another admin must approve the move first.
+        """
         path = f"/models/{quote(name)}/aliases/{quote(alias)}"
-        body = {"version": str(version)}
-        return str(self.connection.call("PUT", path, body, expects=("version_label",))["version_label"])
+        moved = self.connection.call("PUT", path, {"version": str(version)})
+        if "requested_by" in moved:
+            wait = f"{moved['title']}: waiting for the approval of another admin (svc approvals approve {moved['id']})."
+            raise TributaryError("pending_approval", wait, 202)
+        if "version_label" not in moved:
+            what = "a JSON object that contains version_label. Is it the service?"
+            raise TributaryError("unknown", f"{self.connection.url} did not respond to PUT {path} with {what}", 200)
+        return str(moved["version_label"])
 
     def delete_version(self, name: str, version: str | int) -> None:
         """Delete a version, by number or label, and its file. Its label is not used again.

@@ -9,7 +9,7 @@ import { Interrupted } from '../io.ts'
 
 const CSV = `x,y2,label\n${Array.from({ length: 40 }, (_, row) => `${row % 2 ? 1 + row / 40 : -1 - row / 40},${row % 5},${row % 2 ? 'right' : 'left'}`).join('\n')}\n`
 
-/** Starts an agent in its own home; the service requires a key to register. `ready` resolves once it is waiting for rounds. */
+/** Starts an agent in its own home; the service requires a key to register. `ready` resolves once it waits. */
 const startAgent = async (world: World, argv: readonly string[], signal?: AbortSignal) => {
   const home = await emptyFolder()
   await writeFile(join(home, 'data.csv'), CSV)
@@ -22,7 +22,7 @@ const startAgent = async (world: World, argv: readonly string[], signal?: AbortS
     env,
     cwd: home,
     now: world.now,
-    onOutput: (text) => text.includes('is waiting for rounds') && isReady(),
+    onOutput: (text) => / is waiting for (rounds|versions) /.test(text) && isReady(),
     ...(signal && { signal }),
   })
   await Promise.race([ready, ran])

@@ -129,7 +129,7 @@ it('an invitation registers another machine as a device with one command, once',
       env: { SERVICE_HOME: home },
       now: world.now,
       signal: stop.signal,
-      onOutput: (text) => text.includes('is waiting for rounds') && stop.abort(new Interrupted('SIGINT')),
+      onOutput: (text) => / is waiting for (rounds|versions) /.test(text) && stop.abort(new Interrupted('SIGINT')),
     })
   }
   const home = await emptyFolder()

@@ -193,7 +193,8 @@ describe('is kept while it is used', () => {
     expect(await assigned()).toEqual(['1.2.0'])
     await ask('POST', `/models/m/rollouts/${third}/rollback`)
     expect(await assigned()).toEqual(['1.0.0'])
-    expect((await ask('GET', `/models/m/rollouts/${second}`)).body).toMatchObject({ version: '1.1.0' })
+    const warnings = ['Version 1.1.0 was deleted: devices get nothing.']
+    expect((await ask('GET', `/models/m/rollouts/${second}`)).body).toMatchObject({ version: '1.1.0', warnings })
   })
 
   it('by a training job, until its first round is completed', async () => {

@@ -46,6 +46,7 @@ export const createVersionReferences = ({ database }: Context) => {
     const deletedAt = await versionsStore.deletedAt(database.sql, model.id, text)
     if (deletedAt !== null)
       return new UnknownVersion(`Version '${text}' ${ofModel} was deleted on ${deletedAt.toISOString().slice(0, 10)}.`)
+    if (text === 'latest') return new UnknownVersion(`Model '${model.name ?? model.id}' has no versions.`)
     const { message } = notFound('Version', text, ofModel)
     const known = (await aliasesStore.list(database.sql, model.id)).map(({ alias }) => alias)
     return new UnknownVersion(known.length === 0 ? message : `${message} Its aliases: ${known.join(', ')}.`)

@@ -71,6 +71,23 @@ export const plansStore = {
     return rows
   },
 
+  /** Returns the last plan of this version that the service ended because of failures or a policy; null if there is none. */
+  async lastFailed(
+    db: Executor,
+    modelId: string,
+    version: number,
+  ): Promise<{ readonly kind: PlanKind; readonly id: string; readonly reason: string } | null> {
+    const { rows } = await sql<{ kind: PlanKind; id: string; reason: string }>`
+      select kind, id, reason from (
+        select 'rollout' as kind, id, reason, ended_at from rollouts
+        where model_id = ${modelId} and version_number = ${version} and status = 'rolled_back' and ended_by = 'service'
+        union all
+        select 'deployment', id, reason, ended_at from deployments
+        where model_id = ${modelId} and version_number = ${version} and status = 'failed') as failed
+      where reason is not null order by ended_at desc limit 1`.execute(db)
+    return rows[0] ?? null
+  },
+
   async revision(db: Executor): Promise<number> {
     const row = await db.selectFrom('delivery_revision').select('revision').executeTakeFirst()
     return row?.revision ?? 0

@@ -10,6 +10,7 @@ import {
 import type { Context } from '../../context.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
+import { versionWarnings } from '../assignments/version-warnings.service.ts'
 import { createDeploymentTargets, devicesFor, type TargetSelector } from './deployment-targets.service.ts'
 import type { Candidate } from './targets.report.ts'
 
@@ -74,8 +75,14 @@ export const createTargetResolution = (
     const version = resolved?.label ?? selector.modelVersion
     if (resolved === null) {
       warnings.push(`The catalog has no model '${selector.modelName}': devices must resolve the name themselves.`)
-    } else if (resolved.version === null) {
-      warnings.push(`Version ${version} has not been uploaded yet: devices get nothing until it is.`)
+    } else {
+      const target = {
+        modelId: resolved.model.id,
+        modelName: null,
+        version,
+        versionNumber: resolved.version?.version ?? null,
+      }
+      warnings.push(...(await versionWarnings(context.database.sql, target, { isOver: false })))
     }
     targets.sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
     return { orgId, model, version, uploaded: resolved?.version ?? null, targets, warnings }

@@ -11,6 +11,7 @@ import type { Context } from '../../context.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
+import { versionWarnings } from '../assignments/version-warnings.service.ts'
 import { enumerate } from '../deployments/deployment-targets.service.ts'
 import type { RolloutApprovals } from './rollout-approvals.service.ts'
 import { auditedOf, type RolloutMoves, targetOf } from './rollout-moves.service.ts'
@@ -71,7 +72,7 @@ const STILL_DELIVERED = 'Devices within its percentage still get the version, un
 
 /** Creates rollouts: version, devices, and steps. */
 export const createRolloutStarts = (
-  { now, newId }: Context,
+  { database, now, newId }: Context,
   { plans, models, devices, groups, move, settings }: Parts,
   waits: RolloutApprovals,
 ) => {
@@ -96,9 +97,8 @@ export const createRolloutStarts = (
   ): Promise<string[]> => {
     const { id, orgId = null, status } = rollout
     const warnings = id === undefined || status === undefined ? [] : await waits.warningsOf({ id, orgId, status })
-    if (!(await plans.isUploaded(targetOf(rollout)))) {
-      warnings.push(`Version ${rollout.version} has not been uploaded yet: devices get nothing until it is.`)
-    }
+    const isOver = status === 'completed' || status === 'rolled_back'
+    warnings.push(...(await versionWarnings(database.sql, targetOf(rollout), { isOver })))
     if (rollout.groupId !== null && (await groups.locate({ orgId: null }, rollout.groupId)) === null) {
       warnings.push('The device group no longer exists: the rollout has no devices.')
     }

@@ -243,6 +243,14 @@ describe('a rollout that runs', () => {
       ended_by: 'service',
       reports: { downloading: 0, verifying: 0, ready: 0, active: 0, failed: 2, withdrawn: 1 },
     })
+    const warnings = [
+      `Version 2.0.0 was withdrawn from devices before, by rollout ${bad.rollout_id}: 2 of 3 reporting devices failed (66.7%; the limit is 5%). Most often: exit code 1`,
+    ]
+    expect(await created(world, key, { start_immediately: false })).toMatchObject({ warnings })
+    const target = { model_name: 'm', model_version: '2.0.0', devices: [fleet[0]!.deviceId] }
+    expect((await world.request('POST', '/api/v1/deploy/prepare', { key, body: target })).body).toMatchObject({
+      warnings: expect.arrayContaining(warnings),
+    })
     expect((await world.request('GET', path(bad, '/devices'), { key })).body).toMatchObject({
       devices: ['withdrawn', 'failed', 'failed'].map((state) => ({ state, current: false })),
       states: {},

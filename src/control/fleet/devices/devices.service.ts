@@ -121,7 +121,7 @@ export const createDevicesService = (
       const { key, token } = keys.mintForDevice({ id: device.id, name: device.deviceId, orgId })
       if (!(await insert({ device, key }))) {
         throw conflict(
-          `A device with device_id '${requested.deviceId}' is already registered. Use its key, or choose another device_id.`,
+          `A device with device_id '${requested.deviceId}' is already registered. Use its key, choose another device_id, or erase the device first (svc devices erase).`,
         )
       }
       return { device, token }

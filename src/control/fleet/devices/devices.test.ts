@@ -49,7 +49,8 @@ describe('registering a device', () => {
     expect(attempts.map((response) => response.status).sort()).toEqual([201, ...Array(19).fill(409)])
     expect(attempts.find((response) => response.status === 409)?.body).toEqual({
       error: 'conflict',
-      message: "A device with device_id 'twin' is already registered. Use its key, or choose another device_id.",
+      message:
+        "A device with device_id 'twin' is already registered. Use its key, choose another device_id, or erase the device first (svc devices erase).",
       status_code: 409,
     })
   })

@@ -2,6 +2,7 @@ import { createSocket } from 'node:dgram'
 import { type IncomingHttpHeaders, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { connect } from 'node:net'
+import { isUnknownAuthority } from '../../../domain/certificate-advice.ts'
 import { cut } from '../../../domain/text.ts'
 import type { Refusal } from './bulk-responses.ts'
 import { guardedLookup, RefusedAddress, requireAllowedHost } from './guarded-address.ts'
@@ -71,7 +72,7 @@ const faultOf = (error: unknown): string => {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ECONNREFUSED') return 'Nothing listens there (connection refused).'
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'There is no host with this name.'
-  if (/^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/.test(code ?? ''))
+  if (isUnknownAuthority(code ?? ''))
     return (
       `The service does not know the authority of the receiver's certificate (${code}). Start it with NODE_EXTRA_CA_CERTS set ` +
       "to the file of that authority's certificate."

@@ -47,10 +47,20 @@ const find = async (path: string): Promise<Found | null> => {
   return { text, pid: Number(pid), host, pids, changedAt: state.mtimeMs }
 }
 
+/** Whether a process has ended, but its parent has not asked for its exit status. False on systems without /proc. */
+const isZombie = (pid: number): boolean => {
+  try {
+    // The name before it, in parentheses, may contain anything.
+    return /\) Z [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
 /** Whether this machine, or this container, has such a process. */
 export const isRunning = (pid: number): boolean => {
   try {
-    return process.kill(pid, 0)
+    return process.kill(pid, 0) && !isZombie(pid)
   } catch (error) {
     // EPERM: it belongs to another user.
     return (error as NodeJS.ErrnoException).code !== 'ESRCH'

@@ -85,22 +85,24 @@ const columns = (model: ModelDetail, guard: ReturnType<typeof useGuard>): readon
         >
           Deploy
         </DialogButton>
-        <ConfirmButton
-          button={{ ...guard, tone: 'danger', 'aria-label': `Delete ${version.version_label}`, children: 'Delete' }}
-          title={`Delete version ${version.version_label}?`}
-          verb="Delete"
-          name={version.version_label}
-          act={() =>
-            writeWithoutBody(
-              api.DELETE('/api/v1/models/{model_id}/versions/{version}', {
-                params: { path: { model_id: model.id, version: String(version.version) } },
-              }),
-            )
-          }
-        >
-          Its file is deleted and cannot be restored. Devices that already have the version keep it. The label is not
-          used again.
-        </ConfirmButton>
+        {model.round_id === null && (
+          <ConfirmButton
+            button={{ ...guard, tone: 'danger', 'aria-label': `Delete ${version.version_label}`, children: 'Delete' }}
+            title={`Delete version ${version.version_label}?`}
+            verb="Delete"
+            name={version.version_label}
+            act={() =>
+              writeWithoutBody(
+                api.DELETE('/api/v1/models/{model_id}/versions/{version}', {
+                  params: { path: { model_id: model.id, version: String(version.version) } },
+                }),
+              )
+            }
+          >
+            Its file is deleted and cannot be restored. Devices that already have the version keep it. The label is not
+            used again.
+          </ConfirmButton>
+        )}
       </Actions>
     ),
   },

@@ -76,7 +76,7 @@ export interface RolloutState {
   readonly targetPercentage: number
   readonly incrementStep: number
   readonly stepIntervalSeconds: number
-  /** Why it was paused or rolled back; otherwise null. */
+  /** Why it was paused or rolled back, or its start was not approved; otherwise null. */
   readonly reason: string | null
   /** When the next step is due; only while active. */
   readonly nextStepAt: Date | null
@@ -119,7 +119,7 @@ const changesBy = (
   const nextStepAt = new Date(now.getTime() + rollout.stepIntervalSeconds * 1000)
   switch (event) {
     case 'start':
-      return { nextStepAt, healthSince: now, startedAt: now }
+      return { nextStepAt, healthSince: now, startedAt: now, reason: null }
     case 'resume':
       return { nextStepAt, healthSince: now, reason: null }
     case 'promote':

@@ -87,7 +87,11 @@ export const rollouts: Resource = {
         ['DEVICES', 'devices', 'count'],
       ],
     }),
-    move('start', 'Started', 'start a pending rollout'),
+    action('start', 'start a pending rollout', `POST ${AT}/start`, {
+      args: [rollout],
+      options: [reason],
+      done: 'The rollout of version {version} is {status} at {percentage}% ({rollout_id}).',
+    }),
     move('pause', 'Paused', 'pause a rollout'),
     move('resume', 'Resumed', 'resume a rollout'),
     move('advance', 'Advanced', 'advance a rollout by one step'),

@@ -129,7 +129,7 @@ const STEPS: readonly Step[] = [
     0,
     /AFTER MINUTES +AT +DEVICES\n +0 +50% +2\n +60 +100% +4\n$/,
   ],
-  ['rollouts start m', 0, /^Started the rollout of version 1\.0\.0: active at 10%/],
+  ['rollouts start m', 0, /^The rollout of version 1\.0\.0 is active at 10%/],
   ['rollouts pause m --reason lunch', 0, /^Paused .* paused at 10%/],
   ['rollouts list --status paused', 0, /^MODEL +VERSION +STATUS.*\nm +1\.0\.0 +paused +10% +100%/],
   ['rollouts list --status active', 0, /^Nothing matches/],

@@ -72,6 +72,10 @@ export const createApprovalEnds = ({ database, events, now }: Context) => {
     end: { readonly by: string | null; readonly reason: string },
   ): Promise<void> => database.transaction((tx) => dropIn(tx, id, status, end))
 
+  /** Ends a request that has become pointless, in the transaction that is the reason. */
+  const cancelIn = (tx: Executor, id: string, reason: string): Promise<void> =>
+    unaudited(() => dropIn(tx, id, 'cancelled', { by: null, reason }))
+
   /** Ends an expired request, in a transaction. */
   const expireIn = (tx: Executor, id: string): Promise<void> =>
     unaudited(() => dropIn(tx, id, 'expired', { by: null, reason: 'No admin approved or rejected it within a week.' }))
@@ -90,6 +94,7 @@ export const createApprovalEnds = ({ database, events, now }: Context) => {
     handlerOf,
     decide,
     drop,
+    cancelIn,
     expire,
     expireIn,
   }

@@ -61,7 +61,7 @@ const createStandingCheck =
 export const createApprovals = (context: Context, parts: ApprovalParts) => {
   const { database, events, now, newId } = context
   const { settings, people } = parts
-  const { handle, handlerOf, decide, drop, expire, expireIn } = createApprovalEnds(context)
+  const { handle, handlerOf, decide, drop, cancelIn, expire, expireIn } = createApprovalEnds(context)
 
   const get = async (caller: Caller, id: string): Promise<ApprovalView> => {
     const found = isUuid(id) ? await approvalsStore.find(database.sql, id) : null
@@ -108,6 +108,13 @@ export const createApprovals = (context: Context, parts: ApprovalParts) => {
     async pendingOf(kind: ApprovalKind, subject: string): Promise<string | null> {
       const waiting = await approvalsStore.findPending(database.sql, kind, subject)
       return waiting === null || waiting.expiresAt <= now() ? null : waiting.id
+    },
+
+    /** Cancels the request that waits for this, in the transaction that makes it pointless. */
+    async withdraw(tx: Executor, kind: ApprovalKind, subject: string, reason: string): Promise<void> {
+      const waiting = await approvalsStore.findPending(tx, kind, subject)
+      if (waiting === null) return
+      await (waiting.expiresAt <= now() ? expireIn(tx, waiting.id) : cancelIn(tx, waiting.id, reason))
     },
 
     /** Warns if the organization has no one who could approve. */

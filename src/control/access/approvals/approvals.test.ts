@@ -228,11 +228,24 @@ it('a rollout without a group starts once it is approved, and only as it was req
   // Changed after the request, so what bob reads is not what would start.
   await ada.call('PUT', `${at}/percentage`, { percentage: 50 })
   expect((await decide(bob, (await pending()).id)).body.message).toContain('has changed since the request')
+  const reason = 'Its start was not approved: The rollout has changed since the request.'
+  expect((await ada.call('GET', at)).body).toMatchObject({ status: 'pending', reason })
   expect((await ada.call('POST', `${at}/start`)).body).toMatchObject({ status: 'pending', percentage: 50 })
   expect((await decide(bob, (await pending()).id)).status).toBe(200)
-  expect((await ada.call('GET', at)).body).toMatchObject({ status: 'active', percentage: 50 })
+  expect((await ada.call('GET', at)).body).toMatchObject({ status: 'active', percentage: 50, reason: null })
   expect((await ada.call('PUT', `${at}/percentage`, { percentage: 51 })).status).toBe(409)
   expect((await ada.call('POST', `${at}/rollback`)).body).toMatchObject({ status: 'rolled_back' })
+})
+
+it('the request for a rollout that is deleted is canceled', async () => {
+  const { ada, bob, model, decide } = await openApprovals()
+  const wanted = { version: '1', rollout_percentage: 10 }
+  const { rollout_id } = (await ada.call('POST', `/models/${model}/rollouts`, wanted)).body
+  const [{ id }] = (await bob.call('GET', '/approvals?status=pending')).body.approvals as [{ id: string }]
+  expect((await ada.call('DELETE', `/models/${model}/rollouts/${String(rollout_id)}`)).status).toBe(200)
+  const ended = { status: 'cancelled', reason: 'The rollout was deleted.', decided_by: null }
+  expect((await bob.call('GET', `/approvals/${id}`)).body).toMatchObject(ended)
+  expect((await decide(bob, id)).status).toBe(409)
 })
 
 it('a rollout whose device group was deleted is not started, neither by an approval nor without one', async () => {

@@ -80,6 +80,13 @@ export const createRolloutApprovals = ({
         await move(tx, bump, { ...locked, versionNumber }, ['start'], { actor: actorOf(requester) })
       })
     },
+
+    async drop(tx, { rolloutId }, reason) {
+      const locked = await rolloutsStore.lock(tx, rolloutId)
+      if (locked?.status !== 'pending') return
+      await rolloutsStore.update(tx, { ...locked, reason: `Its start was not approved: ${reason}` })
+      await plans.planChanged(tx, { kind: 'rollout', ...locked })
+    },
   })
 
   return {
@@ -107,6 +114,10 @@ export const createRolloutApprovals = ({
         payload: { ...payload },
       })
     },
+
+    /** Ends the request for the start of a rollout, in the transaction that deletes the rollout. */
+    withdraw: (tx: Executor, id: string): Promise<void> =>
+      approvals.withdraw(tx, 'rollout_start', id, 'The rollout was deleted.'),
 
     /** Returns the warnings about a rollout that waits for approval. */
     async warningsOf(rollout: Pick<StoredRollout, 'id' | 'orgId' | 'status'>): Promise<string[]> {

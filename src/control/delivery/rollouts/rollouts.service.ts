@@ -130,6 +130,7 @@ export const createRolloutsService = (
         const locked = await rolloutsStore.lock(tx, id)
         if (locked === null) throw notFound('Rollout', id, `of model '${modelIdOrName}'`)
         await rolloutsStore.delete(tx, id)
+        await waits.withdraw(tx, id)
         auditNote({ kind: 'rollout', ...locked, before: auditedOf(locked) })
         await assignments.forget(tx, id)
         await plans.record(

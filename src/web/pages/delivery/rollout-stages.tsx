@@ -41,7 +41,7 @@ export const Headline = ({ rollout, next, decidedBy }: HeadlineProps) => {
   const { status, percentage, target_percentage, health, reason, next_step_at } = rollout
   const limit = percent(health.max_failure_share, 0)
   const when = next_step_at === null ? '' : ` ${relative(new Date(next_step_at), now)}`
-  if (status === 'pending') return <>{`Not started. It begins with ${percentage}% of the devices.`}</>
+  if (status === 'pending') return <>{`Not started. ${reason ?? ''} It begins with ${percentage}% of the devices.`}</>
   if (status === 'paused') {
     return (
       <>

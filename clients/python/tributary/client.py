@@ -126,9 +126,12 @@ class Job(_Refreshed, records.Job):
         """Plot a metric by round: returns matplotlib axes, or a text curve if matplotlib is not installed."""
         if not self.history:  # a job from `jobs`, or one that has had no round yet
             self.refresh()
-        ended = [each for each in self.history if getattr(each, metric) is not None]
-        numbers = [each.round_number for each in ended]
-        values = [float(getattr(each, metric)) for each in ended]
+        completed = [each for each in self.history if each.status == "completed"]
+        # The history has the latest rounds only.
+        first = self.rounds_completed - len(completed) + 1
+        points = [(first + n, getattr(each, metric)) for n, each in enumerate(completed)]
+        numbers = [number for number, value in points if value is not None]
+        values = [float(value) for _, value in points if value is not None]
         if not values:
             raise ValueError(f"Job {self.id} has no {metric} to show yet.")
         try:

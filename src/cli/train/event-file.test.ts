@@ -11,9 +11,11 @@ const EXPECTED =
 it("equals TensorBoard's file for the same scalars, with a step for each completed round", () => {
   const rounds = [
     round({ round_number: 1, completed_at: '2026-01-01T00:01:00.500Z', loss: 0.5, accuracy: null, metrics: {} }),
-    round({ round_number: 2, completed_at: null, loss: null, metrics: {} }),
+    // Another job's rounds and failed ones are not counted, a completed one without figures is.
+    round({ round_number: 7, completed_at: null, loss: null, metrics: {} }),
+    round({ round_number: 8, completed_at: '2026-01-01T00:02:00Z', loss: null, metrics: {} }),
     round({
-      round_number: 3,
+      round_number: 11,
       completed_at: '2026-01-01T00:03:00Z',
       loss: 0.25,
       accuracy: 0.75,

@@ -42,7 +42,7 @@ export const curvesOf = ({ loss, accuracy, metrics, evaluation }: Round): [tag: 
     ...Object.fromEntries(Object.entries(evaluation?.metrics ?? {}).map(([name, { mean }]) => [`eval/${name}`, mean])),
   }).flatMap(([tag, value]) => (typeof value === 'number' ? [[tag, value] as [string, number]] : []))
 
-/** Returns a TensorBoard event file with a job's curves; each round is a step. */
+/** Returns a TensorBoard event file with a job's curves; the job's completed rounds are the steps, from 1. */
 export const eventFile = (rounds: readonly Round[], createdAt: Date): Buffer => {
   const version = new BinaryWriter()
     .tag(1, 1)
@@ -50,13 +50,12 @@ export const eventFile = (rounds: readonly Round[], createdAt: Date): Buffer => 
     .tag(3, 2)
     .string('brain.Event:2')
     .finish()
-  const events = rounds.map((round) => ({ round, curves: curvesOf(round) }))
+  const completed = rounds.filter(({ completed_at }) => completed_at !== null)
+  const events = completed.map((round, index) => ({ round, step: index + 1, curves: curvesOf(round) }))
   return Buffer.concat([
     record(version),
     ...events
-      .filter(({ round, curves }) => round.completed_at !== null && curves.length > 0)
-      .map(({ round, curves }) =>
-        record(scalarsOf(Date.parse(round.completed_at!) / 1000, round.round_number, curves)),
-      ),
+      .filter(({ curves }) => curves.length > 0)
+      .map(({ round, step, curves }) => record(scalarsOf(Date.parse(round.completed_at!) / 1000, step, curves))),
   ])
 }

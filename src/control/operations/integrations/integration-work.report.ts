@@ -69,13 +69,14 @@ export const integrationWork = {
     return rows[0] ?? null
   },
 
-  /** Returns its completed rounds after a number, in order. */
+  /** Returns its completed rounds after a number, in order. They are numbered from 1. */
   async rounds(db: Executor, { kind, id }: DueSubject, after: number, limit: number): Promise<MeasuredRound[]> {
     const { rows } = await sql<MeasuredRound>`
-      select id, round_number as number, loss, accuracy, metrics, evaluation, completed_at as at,
-        aggregated_model_id as "modelId", aggregated_sha256 as sha256
-      from rounds where ${sql.ref(kind === 'job' ? 'job_id' : 'id')} = ${id} and status = 'completed'
-        and round_number > ${after} order by round_number limit ${limit}`.execute(db)
+      select * from (
+        select id, row_number() over (order by round_number) as number, loss, accuracy, metrics, evaluation,
+          completed_at as at, aggregated_model_id as "modelId", aggregated_sha256 as sha256
+        from rounds where ${sql.ref(kind === 'job' ? 'job_id' : 'id')} = ${id} and status = 'completed') as completed
+      where number > ${after} order by number limit ${limit}`.execute(db)
     return rows
   },
 }

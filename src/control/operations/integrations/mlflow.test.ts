@@ -137,7 +137,7 @@ it('a stopped job is killed, a round without a job is a run, and a run that MLfl
   await deliver()
   expect(runBy('round_id', id)).toMatchObject({
     status: 'FINISHED',
-    metrics: [{ key: 'train/loss', value: 4, step: 2 }],
+    metrics: [{ key: 'train/loss', value: 4, step: 1 }],
   })
   expect(await ask('GET', `${at}/dead-letters`)).toMatchObject({
     dead_letters: [{ event: { subject: { kind: 'job', id: job } } }],

@@ -25,10 +25,12 @@ export const AliasNames = ({ aliases }: { readonly aliases: readonly string[] })
 const downloadOf = (model: ModelDetail, { version }: Version): string =>
   `/api/v1/models/${model.id}/versions/${version}/download`
 
-/** The original format and conversions; ready ones are links. */
+/** Links to the file in its original format and to ready conversions. */
 const Formats = ({ model, version }: { readonly model: ModelDetail; readonly version: Version }) => (
   <span className={styles.version}>
-    {version.format}
+    <a href={downloadOf(model, version)} download title={`Download ${version.version_label}`}>
+      {version.format}
+    </a>
     {version.formats.map(({ format, state, reason }) =>
       state === 'ready' ? (
         <a key={format} href={`${downloadOf(model, version)}?format=${format}`} download>
@@ -56,7 +58,7 @@ const columns = (model: ModelDetail, guard: ReturnType<typeof useGuard>): readon
       </span>
     ),
   },
-  { name: 'Formats', cell: (version) => <Formats model={model} version={version} /> },
+  { name: 'Download', cell: (version) => <Formats model={model} version={version} /> },
   ...(model.versions.some(({ metadata }) => Object.keys(metadata).length > 0)
     ? [{ name: 'Metadata', cell: (version: Version) => <VersionMetadata version={version} /> }]
     : []),
@@ -68,9 +70,6 @@ const columns = (model: ModelDetail, guard: ReturnType<typeof useGuard>): readon
     number: true,
     cell: (version) => (
       <Actions>
-        <a href={downloadOf(model, version)} download aria-label={`Download ${version.version_label}`}>
-          Download
-        </a>
         <DialogButton
           {...guard}
           aria-label={`Alias of ${version.version_label}`}

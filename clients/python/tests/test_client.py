@@ -70,7 +70,7 @@ def test_a_large_file_goes_up_from_where_it_stopped(
 
 def test_a_job_shows_its_progress_and_its_curve(client: Client, fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     client.push("curve", START, "1.0.0")
-    losses = iter([1.0, 0.5, 0.25])
+    losses = iter([1.0, 0.5, 0.25, 0.125])
     fleet.add("curve", lambda weights, plan: (weights, 1, {"loss": next(losses)}))
     monkeypatch.setattr(sys, "stderr", shown := io.StringIO())
     job = client.train("curve", rounds=3, min_devices=1).wait(timeout=PATIENCE, progress=True)
@@ -82,6 +82,7 @@ def test_a_job_shows_its_progress_and_its_curve(client: Client, fleet: Fleet, mo
     assert listed[0].plot() == job.plot()
     with pytest.raises(ValueError, match="has no accuracy to show yet"):
         job.plot("accuracy")
+    assert job.extend(1).wait(timeout=PATIENCE).rounds_completed == 4
 
 
 def test_a_job_that_is_stopped_raises_its_reason(client: Client) -> None:
@@ -93,6 +94,10 @@ def test_a_job_that_is_stopped_raises_its_reason(client: Client) -> None:
     assert (caught.value.code, caught.value.is_passing) == ("job_stopped", False)
     with pytest.raises(ValueError, match="no round has been completed"):
         job.weights()
+    assert job.resume().ended_by is None
+    assert job.stop().status == "stopped"
+    with pytest.raises(TributaryError, match="stopped.* cannot be extended|only a completed job"):
+        job.extend(2)
 
 
 def test_versions_are_delivered_to_groups_step_by_step_or_at_once(

@@ -116,6 +116,14 @@ class Job(_Refreshed, records.Job):
         """Stop the job now."""
         return self._take(self._client.request("POST", f"/training/jobs/{self.id}/stop"))
 
+    def resume(self) -> Job:
+        """Continue a stopped or failed job after its last completed round, as if it had not been interrupted."""
+        return self._take(self._client.request("POST", f"/training/jobs/{self.id}/resume", {}))
+
+    def extend(self, rounds: int) -> Job:
+        """Give a completed job this many more rounds."""
+        return self._take(self._client.request("POST", f"/training/jobs/{self.id}/extend", {"rounds": rounds}))
+
     def weights(self, torch: bool = False) -> Any:
         """Return the latest round's model as arrays, or as a PyTorch state dict."""
         if self.latest_model_id is None:

@@ -508,7 +508,7 @@ export interface paths {
         get: operations["getVersion"];
         /**
          * Delete a version
-         * @description Deletes a version with its files. Refused while an alias names it, or a plan delivers it. Its number and label are not used again.
+         * @description Deletes a version with its files. Refused while an alias names it, a plan delivers it, or a training job starts from it. Its number and label are not used again.
          */
         delete: operations["deleteVersion"];
         /**

@@ -189,6 +189,18 @@ def test_a_job_is_polled_less_often_after_the_first_minute(client: Client, monke
     assert slept == [1.0] * 60 + [5.0] * 3
 
 
+def test_waiting_for_a_job_ends_at_the_timeout(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    client.push("awaited", START, "1.0.0")
+    job = client.train("awaited", rounds=1, min_devices=5)
+    slept: list[float] = []
+    monkeypatch.setattr("tributary.client.time", SimpleNamespace(sleep=slept.append, monotonic=lambda: sum(slept)))
+    monkeypatch.setattr("tributary.client.POLL_SECONDS", 1.0)
+    with pytest.raises(TimeoutError, match="62.5 s"):
+        job.wait(timeout=62.5, progress=False)
+    assert slept == [1.0] * 60 + [2.5]
+    job.stop()
+
+
 def test_lists_are_read_page_by_page(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tributary.client.PAGE", 1)
     whole = client.request("GET", "/models", limit=100)["models"]

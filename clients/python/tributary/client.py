@@ -101,10 +101,11 @@ class Job(_Refreshed, records.Job):
                 if shows:
                     sys.stderr.write(f"\r\x1b[K{self._bar()}")
                     sys.stderr.flush()
-                if ends is not None and time.monotonic() > ends:
+                if ends is not None and time.monotonic() >= ends:
                     raise TimeoutError(f"Job {self.id} is still running after {timeout} s: {self._bar()}")
                 is_recent = time.monotonic() - began < FAST_POLL_PERIOD_SECONDS
-                time.sleep(POLL_SECONDS if is_recent else SLOW_POLL_SECONDS)
+                pause = POLL_SECONDS if is_recent else SLOW_POLL_SECONDS
+                time.sleep(pause if ends is None else max(0.0, min(pause, ends - time.monotonic())))
         finally:
             if shows:
                 sys.stderr.write(f"\r\x1b[K{self._bar()}\n")

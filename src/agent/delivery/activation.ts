@@ -124,8 +124,8 @@ export const activate = async (
 }
 
 /**
- * Activates `next` (null for none, also if its file is gone or damaged) after no plan assigns the model anymore. The old version stops even
- * if the hook fails.
+ * Activates `next` (null for none, also if its file is gone or damaged) after no plan assigns the model anymore. The old version
+ * stops even if the hook fails.
  */
 export const withdraw = async (
   state: ModelState,

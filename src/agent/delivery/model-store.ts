@@ -61,9 +61,10 @@ const openFolder = (path: string): ModelFolder => {
   const find = async (sha256: string, sizeBytes: number): Promise<string | null> => {
     const name = await fileOf(sha256)
     if (name === null) return null
-    // It was verified before it got its name, so a different size means that the disk is at fault.
-    if ((await stat(join(path, name))).size === sizeBytes) return name
-    await rm(join(path, name), { force: true })
+    // It was verified before it got its name, so anything else means that the disk is at fault, or somebody changed it.
+    const state = await stat(join(path, name)).catch(() => null)
+    if (state?.isFile() && state.size === sizeBytes) return name
+    await rm(join(path, name), { recursive: true, force: true })
     return null
   }
 

@@ -56,6 +56,8 @@ export const createChatInput = (lines: Interface, keys: NodeJS.ReadableStream) =
   return {
     /** Drops what was entered but not sent. */
     drop: (): void => {
+      // The mark of a paste's end may be lost.
+      isPasting = false
       setHeld([])
       lines.write(null, { ctrl: true, name: 'e' })
       lines.write(null, { ctrl: true, name: 'u' })

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
@@ -116,4 +116,29 @@ it('Ctrl-C drops a message that has begun', async () => {
   expect(ran).toMatchObject({ exitCode: 0, left: 0 })
   const { messages } = JSON.parse(await readFile(join(cwd, 'chat.json'), 'utf8'))
   expect(messages[0].content).toBe('What is the capital of France?')
+})
+
+it('Ctrl-C ends a paste whose end was lost', async () => {
+  const ran = await talk([
+    ['> ', '\u001b[200~What\ris'],
+    ['is', CTRL_C],
+    ['> ', 'What is the capital of France?\n'],
+    ['Paris', CTRL_D],
+  ])
+  expect(ran).toMatchObject({ exitCode: 0, left: 0 })
+})
+
+it('a chat that was suspended with Ctrl-Z continues', async () => {
+  const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
+    setImmediate(() => process.emit('SIGCONT', 'SIGCONT'))
+    return true
+  })
+  const ran = await talk([
+    ['> ', 'What is the capital\u001a'],
+    ['> ', ' of France?\n'],
+    ['Paris', CTRL_D],
+  ])
+  expect(kill.mock.calls).toEqual([[process.pid, 'SIGTSTP']])
+  kill.mockRestore()
+  expect(ran).toMatchObject({ exitCode: 0, left: 0 })
 })

@@ -131,6 +131,11 @@ export const chat = async (engine: Engine, session: Session, options: ChatOption
     out.note('\n/exit or Ctrl-D quits.')
     lines.prompt()
   })
+  lines.on('SIGCONT', () => {
+    // Back after Ctrl-Z: readline has paused the input, and the shell has turned the marks off.
+    if (io.stdout.isTTY) io.stdout.write(PASTE_MARKS.on)
+    lines.resume()
+  })
   let isOpen = true
   lines.on('close', () => {
     isOpen = false

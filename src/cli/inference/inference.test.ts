@@ -51,6 +51,21 @@ test.each([
   expect(ran).toEqual({ exitCode: 0, stdout: `${PARIS}\n`, stderr: '' })
 })
 
+test.each([[[]], [['-']]])('run with %j can be interrupted while it waits for standard input', async (words) => {
+  const stop = new AbortController()
+  setImmediate(() => stop.abort(new Interrupted('SIGINT')))
+  const stdin = new Readable({ read: () => undefined })
+  const ran = await runInProcess(['run', 'starter', ...words], { env: nowhere, stdin, signal: stop.signal })
+  expect(ran).toEqual({ exitCode: 130, stdout: '', stderr: expect.any(String) })
+})
+
+test('run says so if standard input has ended without a prompt', async () => {
+  const stdin = new Readable()
+  stdin.push(null)
+  const ran = await runInProcess(['run', 'starter'], { env: nowhere, stdin })
+  expect(ran).toEqual({ exitCode: 2, stdout: '', stderr: 'svc: The prompt on standard input is empty.\n' })
+})
+
 test('- among the words of a prompt stands for standard input, and a reply that fills the context says so', async () => {
   const argv = ['run', 'starter', 'Summarize', 'this:', '-', '--context', '32', '--json']
   const ran = await runInProcess(argv, { env: nowhere, stdin: Readable.from([`${FRANCE}\n`]) })

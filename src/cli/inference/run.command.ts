@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { addAbortSignal, type Readable } from 'node:stream'
 import type { Command } from 'commander'
 import { shellWord } from '../../domain/shell-word.ts'
 import type { Engine } from '../../inference/engines/engine.ts'
@@ -34,6 +35,20 @@ const readAll = async (input: NodeJS.ReadableStream): Promise<string> => {
 /** A program that leaves standard input open without a prompt would wait forever. */
 const MAX_SILENCE_MS = 60_000
 
+const arrival = async (input: NodeJS.ReadableStream): Promise<void> => {
+  const silence = AbortSignal.timeout(MAX_SILENCE_MS)
+  try {
+    // An input that has ended already, such as a folder, is never readable.
+    await Promise.race(['readable', 'end'].map((event) => once(input, event, { signal: silence })))
+  } catch (error) {
+    if (!silence.aborted) throw error
+    throw wrongUsage(
+      `No prompt arrived on standard input within ${MAX_SILENCE_MS / 1000} s.`,
+      'Give it as an argument, or use - to wait longer.',
+    )
+  }
+}
+
 /**
  * Joins the words of a prompt; `-` stands for standard input, a paragraph of its own. Without words, standard input is the
  * prompt, if anything arrives there in time.
@@ -43,14 +58,11 @@ const promptOf = async (words: readonly string[], { io }: Session): Promise<stri
   const at = isImplied ? 0 : words.indexOf('-')
   if (at < 0) return words.join(' ')
   if (io.stdin === undefined) throw wrongUsage('There is no standard input to read the prompt from.')
-  if (isImplied)
-    await once(io.stdin, 'readable', { signal: AbortSignal.timeout(MAX_SILENCE_MS) }).catch(() => {
-      throw wrongUsage(
-        `No prompt arrived on standard input within ${MAX_SILENCE_MS / 1000} s.`,
-        'Give it as an argument, or use - to wait longer.',
-      )
-    })
-  const text = (await readAll(io.stdin)).trimEnd()
+  const input = addAbortSignal(io.signal, io.stdin as Readable)
+  const read = isImplied ? arrival(input).then(() => readAll(input)) : readAll(input)
+  const text = (
+    await read.catch((error: unknown) => Promise.reject(io.signal.aborted ? io.signal.reason : error))
+  ).trimEnd()
   if (text === '') throw wrongUsage('The prompt on standard input is empty.')
   return [words.slice(0, at).join(' '), text, words.slice(at + 1).join(' ')].filter(Boolean).join('\n\n')
 }

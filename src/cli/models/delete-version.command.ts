@@ -15,7 +15,7 @@ export const define = (command: Command, session: Session): void => {
     .addOption(apiBaseOption())
     .action(async (name: string, version: string, { yes, apiBase }: DeleteVersionOptions) => {
       const connection = await session.signedIn({ apiBase })
-      if (!yes) await confirm(session.io, `Deleting version ${version} of ${name}, which cannot be undone`)
+      if (!yes) await confirm(session.io, `Deleting version ${version} of ${name} (it cannot be undone)`)
       const { ofKnownModel } = await import('../model-sources/catalog.ts')
       const params = { path: { model_id: name, version } }
       await ofKnownModel(

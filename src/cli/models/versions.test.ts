@@ -153,7 +153,7 @@ it('are deleted after a confirmation, unless something uses them', async () => {
   await svc('models promote net 1.0.0 production')
   expect(await svc('models delete-version net 1.0.0')).toMatchObject({
     exitCode: 2,
-    stderr: expect.stringContaining('Deleting version 1.0.0 of net, which cannot be undone needs a confirmation'),
+    stderr: expect.stringContaining('Deleting version 1.0.0 of net (it cannot be undone) needs a confirmation'),
   })
   expect(await svc('models delete-version net 1.0.0 --yes')).toMatchObject({
     exitCode: 1,

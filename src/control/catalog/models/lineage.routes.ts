@@ -64,8 +64,8 @@ export const lineageRoutes = (app: App, lineage: LineageService, models: ModelsS
         operationId: 'deleteVersion',
         summary: 'Delete a version',
         description:
-          'Deletes a version with its files. Refused while an alias names it, or a plan delivers it. Its number and label are not ' +
-          'used again.',
+          'Deletes a version with its files. Refused while an alias names it, a plan delivers it, or a training job starts from it. ' +
+          'Its number and label are not used again.',
         params: VersionParams,
         response: { 204: Type.Null() },
       },

@@ -168,15 +168,18 @@ export const createModelsService = (
 
     /** Replaces the model's description. */
     async describe(caller: Caller, idOrName: string, description: string): Promise<ListedModel> {
-      const { model, newest } = await lookups.find(caller, idOrName)
-      const { id: modelId, name, orgId } = model
-      await database.transaction(async (tx) => {
-        await modelsStore.describe(tx, modelId, description)
-        if (description !== model.description) await events.publish(tx, 'model.changed', { modelId, orgId })
-        const [before, after] = [{ description: model.description }, { description }]
+      const { id: modelId, name, orgId } = (await lookups.find(caller, idOrName)).model
+      return database.transaction(async (tx) => {
+        const found = (await versionsStore.lockNext(tx, modelId)) === null ? null : await modelsStore.find(tx, modelId)
+        if (found === null) throw notFound('Model', idOrName)
+        const [before, after] = [{ description: found.model.description }, { description }]
+        if (description !== before.description) {
+          await modelsStore.describe(tx, modelId, description)
+          await events.publish(tx, 'model.changed', { modelId, orgId })
+        }
         auditNote({ kind: 'model', id: modelId, name, orgId, before, after, onlyIfChanged: true })
+        return { ...found, model: { ...found.model, description } }
       })
-      return { model: { ...model, description }, newest }
     },
 
     count: (caller: Caller): Promise<number> => modelsStore.count(database.sql, caller.orgId),

@@ -67,12 +67,15 @@ export const createVersionReferences = ({ database }: Context) => {
 
     /**
      * Resolves a version when a request names it. `find` decides which models it may name.
-     * @throws not_found for the model and for an alias; bad_request if reference and version contradict each other
+     * @throws not_found for the model, an alias, and a deleted version; bad_request if reference and version contradict each other
      */
     async resolve(find: FindModel, caller: Caller, reference: string, field?: string): Promise<ResolvedVersion> {
       const { model, named } = await locate(find, caller, reference)
       const text = versionMeant(reference, named, field)
       const version = await versionOf(model, text)
+      // It will not be uploaded again.
+      if (version === null && (await versionsStore.deletedAt(database.sql, model.id, text)) !== null)
+        throw await unknown(model, text)
       const moves = text === 'latest' || isAlias(text)
       return { model, version, label: moves && version !== null ? labelOf(version.version, version.ownLabel) : text }
     },

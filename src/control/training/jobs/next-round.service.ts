@@ -28,19 +28,21 @@ export const createBaseVersions =
   async (job: StoredJob): Promise<StoredVersion | { readonly unavailable: string }> => {
     const [modelId, number] = distributedBy(job)
     const version = modelId === null ? null : await models.versionFor(modelId, number)
-    if (version === null || !(await blobs.has(version.sha256))) return { unavailable: baseVersionGone(job) }
+    if (version === null) return { unavailable: `${baseVersionOf(job)} was deleted. Start another job.` }
+    if (!(await blobs.has(version.sha256)))
+      return {
+        unavailable: `${baseVersionOf(job)} is no longer stored. Restore its file from a backup and resume the job, or start another job.`,
+      }
     if (dependsOnSharing(job) && !(await models.isSharedWith(version.modelId, job.orgId!))) {
       return { unavailable: noLongerShared(job) }
     }
     return version
   }
 
-const baseVersionGone = (job: StoredJob): string => {
+const baseVersionOf = (job: StoredJob): string => {
   const [modelId, number] = distributedBy(job)
-  return (
-    `${number === undefined ? 'The model' : `Version ${number} of the model`} that the job's next round would distribute ` +
-    `(${modelId}) is no longer stored. Restore its file from a backup and resume the job, or start another job.`
-  )
+  const what = number === undefined ? 'The model' : `Version ${number} of the model`
+  return `${what} that the job's next round would distribute (${modelId})`
 }
 
 const noLongerShared = ({ modelId, orgId }: StoredJob): string =>

@@ -35,15 +35,22 @@ export interface Proxied<S extends Server> {
 /** OpenAI's code, which many servers use, and llama-server's. Agents shorten a conversation when they see the first. */
 const TOO_LONG: readonly (string | null)[] = ['context_length_exceeded', 'exceed_context_size_error']
 
+/** vLLM has no code for it, only OpenAI's words. */
+const isTooLong = ({ code, message }: ChatServerError): boolean =>
+  TOO_LONG.includes(code) || message.startsWith("This model's maximum context length is ")
+
 /** Converts a server's error response into an error for the client. */
-const refused = (label: string, { message, status, retryAfter, code }: ChatServerError): InferenceError => {
+const refused = (label: string, error: ChatServerError): InferenceError => {
+  const { message, status, retryAfter } = error
   const text = `${label} refused: ${message}`
   if (status === 401 || status === 403)
     return new InferenceError('upstream_failed', `${text.replace(/\.?$/, '.')} Set its key in SERVICE_ENGINE_API_KEY.`)
   if (status === 404) return new InferenceError('model_not_found', text, { param: 'model' })
   if (status === 429 || (status === 503 && retryAfter !== null))
-    return new InferenceError('queue_full', text, { retryAfterSeconds: Math.min(60, Math.max(1, retryAfter ?? 1)) })
-  if (status === 400 && TOO_LONG.includes(code))
+    return new InferenceError('queue_full', text, {
+      retryAfterSeconds: Math.min(60, Math.max(1, Math.ceil(retryAfter ?? 1))),
+    })
+  if (status === 400 && isTooLong(error))
     return new InferenceError('context_length_exceeded', text, { param: 'messages' })
   const isOurs = status !== null && status >= 400 && status < 500
   return new InferenceError(isOurs ? 'invalid_request' : 'upstream_failed', text)

@@ -185,13 +185,20 @@ test('later failures are reported with their status, and the next request is ser
     status: 503,
     code: 'queue_full',
   })
-  for (const error of [{ code: 'context_length_exceeded' }, { code: 400, type: 'exceed_context_size_error' }])
+  failing = (response) => refuse(response, 503, 'busy', { 'retry-after': '1.5' })
+  const busy = await client.chat.completions.create(question).catch((error: unknown) => error)
+  expect((busy as InstanceType<typeof OpenAI.APIError>).headers?.get('retry-after')).toBe('2')
+  for (const error of [
+    { message: 'too long', code: 'context_length_exceeded' },
+    { message: 'too long', code: 400, type: 'exceed_context_size_error' },
+    { message: "This model's maximum context length is 4096 tokens.", code: 400, type: 'BadRequestError' },
+  ])
     expect(
       await ask((response) => {
-        response.writeHead(400).end(JSON.stringify({ error: { message: 'too long', ...error } }))
+        response.writeHead(400).end(JSON.stringify({ error }))
         return true
       }),
-    ).toEqual({ status: 400, code: 'context_length_exceeded', message: `${flaky}/v1 refused: too long` })
+    ).toEqual({ status: 400, code: 'context_length_exceeded', message: `${flaky}/v1 refused: ${error.message}` })
   expect(
     await ask((response) => {
       response.destroy()

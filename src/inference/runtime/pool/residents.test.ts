@@ -1,5 +1,5 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { Residents } from './residents.ts'
 
 interface Loaded {
@@ -39,6 +39,11 @@ const open = (budgetBytes: number, timeoutMs = 60_000, unloadAfterMs?: number) =
     )
   const names = () => residents.loaded.map(({ name }) => name)
   return { residents, events, acquire, names }
+}
+
+const stopTimers = (): void => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
 }
 
 const settle = async (): Promise<void> => {
@@ -86,6 +91,60 @@ it('an idle value is closed after the idle time, one in use is not, and requests
   await acquire('c').then(({ release }) => release())
   await residents.close()
   expect(names()).toEqual([])
+})
+
+it('a value that was used again while its unloading waited for a load is idle from then on', async () => {
+  stopTimers()
+  const { acquire, events } = open(10, 60_000, 100)
+  let go = (): void => undefined
+  const held = new Promise<void>((resolve) => {
+    go = resolve
+  })
+  ;(await acquire('a')).release()
+  const slow = acquire('b', 1, { gate: held })
+  vi.advanceTimersByTime(100)
+  ;(await acquire('a')).release()
+  go()
+  await slow
+  await settle()
+  expect(events).toEqual(['loaded a', 'loaded b'])
+  vi.advanceTimersByTime(100)
+  await settle()
+  expect(events).toEqual(['loaded a', 'loaded b', 'closed a'])
+})
+
+it('closing leaves nothing to the idle time, so that each value is closed once', async () => {
+  stopTimers()
+  let go = (): void => undefined
+  const gate = new Promise<void>((resolve) => {
+    go = resolve
+  })
+  const events: string[] = []
+  const residents = new Residents<string>({
+    budgetBytes: 10,
+    timeoutMs: 60_000,
+    unloadAfterMs: 1,
+    bytesOf: () => 1,
+    close: (name) => {
+      events.push(name)
+      return gate
+    },
+  })
+  const [a, b] = await Promise.all(
+    ['a', 'b'].map((name) =>
+      residents.acquire({ name, expectedBytes: 1, load: async () => name }, new AbortController().signal),
+    ),
+  )
+  a!.release()
+  const closed = residents.close()
+  await settle()
+  expect(events).toEqual(['a'])
+  b!.release()
+  vi.advanceTimersByTime(1)
+  await settle()
+  go()
+  await closed
+  expect(events).toEqual(['a', 'b'])
 })
 
 it('a load that all requests have abandoned is closed after the idle time, too', async () => {

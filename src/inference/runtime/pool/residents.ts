@@ -117,10 +117,12 @@ export class Residents<Value> {
     const { unloadAfterMs } = this.#options
     if (unloadAfterMs === undefined) return
     clearTimeout(entry.unload)
+    const { usedAt } = entry
     entry.unload = setTimeout(() => {
       this.#line = this.#line.then(async () => {
-        const isIdle = entry.users === 0 && !entry.isLeaving && this.#entries.get(entry.name) === entry
-        if (isIdle) await this.#remove(entry)
+        // A load in the queue may have taken long: it may have been used again, or closed. `close` closes all by itself.
+        const isIdle = entry.users === 0 && entry.usedAt === usedAt && this.#entries.get(entry.name) === entry
+        if (isIdle && this.#closed === null) await this.#remove(entry)
       })
     }, unloadAfterMs).unref()
   }

@@ -52,9 +52,9 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
     deployments: deploymentsStore,
     experiments: experimentsStore,
   }
-  const sources = [stores.rollouts, createDeploymentsInForce(), stores.experiments]
+  const sources = () => [stores.rollouts, createDeploymentsInForce(), stores.experiments]
   const plans = createDeliveryPlans(context, {
-    sources,
+    sources: sources(),
     unboundReachAll: config.enrollment === 'open',
     changed: () => changes.notify('plans'),
   })

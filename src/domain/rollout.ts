@@ -116,7 +116,8 @@ const changesBy = (
   detail: { readonly reason?: string; readonly percentage?: number },
 ): Partial<RolloutState> => {
   // From now, not from the due time: after an outage of the service, no step is taken unobserved.
-  const nextStepAt = new Date(now.getTime() + rollout.stepIntervalSeconds * 1000)
+  const hasSteps = rollout.stepIntervalSeconds < NO_STEPS_SECONDS
+  const nextStepAt = hasSteps ? new Date(now.getTime() + rollout.stepIntervalSeconds * 1000) : null
   switch (event) {
     case 'start':
       return { nextStepAt, healthSince: now, startedAt: now, reason: null }

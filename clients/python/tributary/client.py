@@ -320,13 +320,10 @@ class Client:
         Raises TributaryError with the code "pending_approval" if another admin must approve the move first.
         """
         path = f"/models/{quote(name)}/aliases/{quote(alias)}"
-        moved = self.connection.call("PUT", path, {"version": str(version)})
+        moved = self.connection.call("PUT", path, {"version": str(version)}, expects=("version_label|requested_by",))
         if "requested_by" in moved:
             wait = f"{moved['title']}: waiting for the approval of another admin (svc approvals approve {moved['id']})."
             raise TributaryError("pending_approval", wait, 202)
-        if "version_label" not in moved:
-            what = "a JSON object that contains version_label. Is it the service?"
-            raise TributaryError("unknown", f"{self.connection.url} did not respond to PUT {path} with {what}", 200)
         return str(moved["version_label"])
 
     def delete_version(self, name: str, version: str | int) -> None:

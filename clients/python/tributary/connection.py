@@ -170,8 +170,8 @@ class Connection:
     ) -> Json:
         """Send a request with retries (see `retrying`) and return the JSON of a successful response; {} of a 204.
 
-        A response without the fields that `expects` names is not from the service. `repeats` is by default false for the
-        POST requests of a client, which could, for example, start a second job.
+        A response without the fields that `expects` names (`a|b`: one of them) is not from the service. `repeats` is by
+        default false for the POST requests of a client, which could, for example, start a second job.
         """
         if repeats is None:
             repeats = method != "POST" or self.outlasts_others
@@ -262,12 +262,12 @@ class Connection:
                 raise network_error(f"The connection to {self.url} broke ({error}).") from error
             except ValueError:
                 body = None
-        if isinstance(body, dict) and all(name in body for name in expects):
+        if isinstance(body, dict) and all(any(name in body for name in names.split("|")) for names in expects):
             return body
         # No call of a device is answered without a body.
         if status == NO_CONTENT and not self.outlasts_others and not expects:
             return {}
-        contents = f" that contains {' and '.join(expects)}" if expects else ""
+        contents = f" that contains {' and '.join(expects).replace('|', ' or ')}" if expects else ""
         message = f"{self.url} did not respond to {method} {path} with a JSON object{contents}. Is it the service?"
         raise network_error(message) if self.outlasts_others else TributaryError("unknown", message, status)
 

@@ -28,6 +28,10 @@ export interface MoveView extends Mover {
 const MOVER = sql`m.moved_at as "movedAt", m.moved_by as "movedBy", coalesce(k.name, p.name, p.email) as "movedByName"`
 const MOVERS = sql`left join keys k on k.id = m.moved_by left join people p on p.id = m.moved_by`
 
+/** For a query's `from`: versions, also deleted ones, with their labels. */
+const EVER = sql`(select model_id, version, version_label from model_versions
+  union all select model_id, version, label from deleted_versions)`
+
 /** Aliases with the labels of their versions, and the names of the people or keys that moved them. */
 export const aliasesReport = {
   /** All, or the one with this name, in alphabetical order. */
@@ -45,8 +49,9 @@ export const aliasesReport = {
   async named(db: Executor, modelId: string, version: number | null): Promise<string> {
     if (version === null) return 'none'
     const { rows } = await sql<{ label: string | null }>`
-      select version_label as label from model_versions where model_id = ${modelId} and version = ${version}
-      union all select label from deleted_versions where model_id = ${modelId} and version = ${version}`.execute(db)
+      select v.version_label as label from ${EVER} as v where v.model_id = ${modelId} and v.version = ${version}`.execute(
+      db,
+    )
     return `version ${labelOf(version, rows[0]?.label ?? null)}`
   },
 
@@ -60,13 +65,11 @@ export const aliasesReport = {
     const which =
       alias === undefined ? sql`m.model_id = ${modelId}` : sql`m.model_id = ${modelId} and m.alias = ${alias}`
     const { rows } = await sql<MoveView>`
-      select m.alias, m.from_version as "fromVersion", coalesce(f.version_label, df.label) as "fromLabel",
-        m.to_version as "toVersion", coalesce(t.version_label, dt.label) as "toLabel", ${MOVER}
+      select m.alias, m.from_version as "fromVersion", f.version_label as "fromLabel",
+        m.to_version as "toVersion", t.version_label as "toLabel", ${MOVER}
       from model_alias_moves m
-      left join model_versions f on f.model_id = m.model_id and f.version = m.from_version
-      left join model_versions t on t.model_id = m.model_id and t.version = m.to_version
-      left join deleted_versions df on df.model_id = m.model_id and df.version = m.from_version
-      left join deleted_versions dt on dt.model_id = m.model_id and dt.version = m.to_version ${MOVERS}
+      left join ${EVER} as f on f.model_id = m.model_id and f.version = m.from_version
+      left join ${EVER} as t on t.model_id = m.model_id and t.version = m.to_version ${MOVERS}
       where ${which} order by m.ordinal desc limit ${page.limit} offset ${page.offset}`.execute(db)
     const { rows: totals } = await sql<{ total: number }>`
       select count(*) as total from model_alias_moves m where ${which}`.execute(db)

@@ -1,4 +1,4 @@
-import { HEALTH, NO_STEPS_SECONDS } from '../../../domain/rollout.ts'
+import { HEALTH } from '../../../domain/rollout.ts'
 import type { ReportCounts } from '../assignments/assignments.service.ts'
 import type { NewRollout, RolloutsService, StoredRollout } from './rollouts.service.ts'
 
@@ -38,8 +38,7 @@ export const present = (rollout: StoredRollout) => ({
   group_id: rollout.groupId,
   auto_rollback: rollout.autoRollback,
   reason: rollout.reason,
-  // A policy's canary takes no steps.
-  next_step_at: rollout.stepIntervalSeconds < NO_STEPS_SECONDS ? (rollout.nextStepAt?.toISOString() ?? null) : null,
+  next_step_at: rollout.nextStepAt?.toISOString() ?? null,
   created_at: rollout.createdAt.toISOString(),
   started_at: rollout.startedAt?.toISOString() ?? null,
   ended_at: rollout.endedAt?.toISOString() ?? null,

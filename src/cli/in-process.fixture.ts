@@ -11,7 +11,11 @@ export interface Ran {
 /** Runs `svc` in this process and collects its output. */
 export const runInProcess = async (
   argv: readonly string[],
-  io: Partial<Omit<Io, 'stdout' | 'stderr'>> & { readonly onOutput?: (text: string) => void } = {},
+  io: Partial<Omit<Io, 'stdout' | 'stderr'>> & {
+    readonly onOutput?: (text: string) => void
+    /** Whether standard error is a terminal. */
+    readonly isWatched?: boolean
+  } = {},
 ): Promise<Ran> => {
   const texts = { stdout: '', stderr: '' }
   const sink = (name: 'stdout' | 'stderr') => ({
@@ -25,7 +29,7 @@ export const runInProcess = async (
     cwd: process.cwd(),
     ...io,
     stdout: sink('stdout'),
-    stderr: sink('stderr'),
+    stderr: { ...sink('stderr'), ...(io.isWatched && { isTTY: true }) },
   })
   return { exitCode, ...texts }
 }

@@ -43,6 +43,10 @@ const cell = (value: string | null): string => withoutControlCharacters(value ??
 const usesColour = (sink: TextSink, env: Io['env']): boolean =>
   sink.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
 
+/** Dims text on a terminal. */
+export const dimmed = (text: string, sink: TextSink, env: Io['env']): string =>
+  usesColour(sink, env) ? `\u001b[2m${text}\u001b[22m` : text
+
 export const createOutput = ({ stdout, stderr, env, pager }: Io): Output => {
   const bold = (text: string): string => (usesColour(stdout, env) ? `\u001b[1m${text}\u001b[22m` : text)
   const line = (text: string): void => void stdout.write(`${text}\n`)

@@ -2664,7 +2664,7 @@ export interface components {
         /** @description One of the replies */
         ChatChoice: {
             index: number;
-            message: components["schemas"]["ChatMessage"];
+            message: components["schemas"]["ChatReply"];
             finish_reason: string | null;
         };
         /**
@@ -2705,6 +2705,14 @@ export interface components {
             /** @enum {string} */
             role: "system" | "user" | "assistant";
             content: string;
+        };
+        /** @description The reply */
+        ChatReply: {
+            /** @enum {string} */
+            role: "system" | "user" | "assistant";
+            content: string;
+            /** @description What a model that reasons wrote to work out its answer */
+            reasoning_content?: string;
         };
         /** @description What a stream reports at its end */
         ChatStreamOptions: { include_usage?: boolean; };

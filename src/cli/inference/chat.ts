@@ -5,10 +5,9 @@ import { Writable } from 'node:stream'
 import { anySignal } from '../../domain/any-signal.ts'
 import type { ChatMessage, Engine } from '../../inference/engines/engine.ts'
 import { InferenceError } from '../../inference/errors.ts'
-import { withoutControlCharacters } from '../output.ts'
 import type { Session } from '../session.ts'
 import { createChatInput, PROMPT } from './chat-input.ts'
-import { generateReply, incompleteNote } from './generate-reply.ts'
+import { generateReply, incompleteNote, replyPrinter } from './generate-reply.ts'
 
 export interface ChatOptions {
   readonly maxTokens: number
@@ -88,10 +87,11 @@ const streamChat = async (
   const keep = (): void => {
     conversation.messages = [...conversation.messages, { role: 'assistant', content: text }]
   }
+  const print = replyPrinter(io)
   try {
-    const { result } = await generateReply(engine, request, signal, (piece) => {
-      text += piece
-      io.stdout.write(withoutControlCharacters(piece))
+    const { result } = await generateReply(engine, request, signal, (part) => {
+      if (part.type === 'text') text += part.text
+      print(part)
     })
     keep()
     const note = incompleteNote(result, options.maxTokens)

@@ -1,9 +1,12 @@
 import { randomInt } from 'node:crypto'
-import type { ChatRequest, Engine, Finished } from '../../inference/engines/engine.ts'
+import type { ChatEvent, ChatRequest, Engine, Finished } from '../../inference/engines/engine.ts'
 import { Failure } from '../failure.ts'
+import type { Io } from '../io.ts'
+import { dimmed, withoutControlCharacters } from '../output.ts'
 
 export interface Reply {
   readonly text: string
+  readonly reasoning: string
   readonly promptTokens: number
   readonly result: Finished
 }
@@ -18,19 +21,37 @@ export const incompleteNote = ({ reason, completionTokens }: Finished, maxTokens
     : `${cut}. Raise the limit with --max-tokens.`
 }
 
+type Part = Extract<ChatEvent, { readonly type: 'text' | 'reasoning' }>
+
+/** Returns a function that prints a reply as it arrives: the text to stdout, the reasoning to whoever watches, on stderr. */
+export const replyPrinter = ({ stdout, stderr, env }: Io): ((part: Part) => void) => {
+  let isReasoning = false
+  return ({ type, text }) => {
+    const shown = withoutControlCharacters(text)
+    if (type === 'reasoning') {
+      isReasoning = true
+      if (stderr.isTTY) stderr.write(dimmed(shown, stderr, env))
+      return
+    }
+    if (isReasoning && stderr.isTTY) stderr.write('\n\n')
+    isReasoning = false
+    stdout.write(shown)
+  }
+}
+
 /** Generates an answer with a model in this process. @throws Failure if the model cannot chat */
 export const generateReply = async (
   engine: Engine,
   request: Pick<ChatRequest, 'messages' | 'maxTokens' | 'temperature'>,
   signal: AbortSignal,
-  onText: (text: string) => void,
+  onPart: (part: Part) => void,
 ): Promise<Reply> => {
   if (engine.chat === undefined) {
     throw new Failure(`The model '${engine.model.name}' is not a chat model.`, {
       advice: 'For embeddings use svc embed, for speech svc transcribe.',
     })
   }
-  let text = ''
+  const parts = { text: '', reasoning: '' }
   let promptTokens = 0
   const whole = {
     ...request,
@@ -41,11 +62,11 @@ export const generateReply = async (
   } as const
   for await (const event of engine.chat(whole, signal)) {
     if (event.type === 'started') promptTokens = event.promptTokens
-    else if (event.type === 'text') {
-      text += event.text
-      onText(event.text)
+    else if (event.type === 'text' || event.type === 'reasoning') {
+      parts[event.type] += event.text
+      onPart(event)
     } else if (event.type === 'finished') {
-      return { text, promptTokens: event.result.prompt?.tokens ?? promptTokens, result: event.result }
+      return { ...parts, promptTokens: event.result.prompt?.tokens ?? promptTokens, result: event.result }
     }
   }
   throw new Failure('The engine ended without a reply.')

@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -41,6 +42,29 @@ test('run takes the model from SERVICE_MODEL and the prompt from standard input,
     finish_reason: 'length',
     usage: { prompt_tokens: 15, completion_tokens: 2, total_tokens: 17 },
   })
+})
+
+test('run prints reasoning to whoever watches, and to JSON, apart from the answer', async () => {
+  const deltas = [{ reasoning_content: 'A capital' }, { reasoning_content: '?\u001b' }, { content: PARIS }]
+  const upstream = createHttpServer((request, response) => {
+    request.resume()
+    if (request.method === 'GET') return response.end('{"data":[{"id":"m"}]}')
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const delta of deltas) response.write(`data: ${JSON.stringify({ choices: [{ delta }] })}\n\n`)
+    response.end('data: [DONE]\n\n')
+  })
+  await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void upstream.close())
+  const engine = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/v1`
+  const ask = (flags: readonly string[], isWatched: boolean) =>
+    runInProcess(['run', 'm', FRANCE, '--engine', engine, ...flags], {
+      env: { ...nowhere, NO_COLOR: '1' },
+      isWatched,
+    })
+  expect(await ask([], false)).toEqual({ exitCode: 0, stdout: `${PARIS}\n`, stderr: '' })
+  expect(await ask([], true)).toEqual({ exitCode: 0, stdout: `${PARIS}\n`, stderr: 'A capital?\u{fffd}\n\n' })
+  const { stdout } = await ask(['--json'], false)
+  expect(JSON.parse(stdout)).toMatchObject({ text: PARIS, reasoning: 'A capital?\u001b' })
 })
 
 test.each([

@@ -5,9 +5,8 @@ import { shellWord } from '../../domain/shell-word.ts'
 import type { Engine } from '../../inference/engines/engine.ts'
 import { wrongUsage } from '../failure.ts'
 import { jsonOption, numberFrom } from '../options.ts'
-import { withoutControlCharacters } from '../output.ts'
 import type { Session } from '../session.ts'
-import { generateReply, incompleteNote } from './generate-reply.ts'
+import { generateReply, incompleteNote, replyPrinter } from './generate-reply.ts'
 import {
   contextOption,
   engineOption,
@@ -72,19 +71,19 @@ const reply = async (engine: Engine, prompt: string, options: RunOptions, { io, 
   const { maxTokens, temperature } = options
   const request = { messages: [{ role: 'user' as const, content: prompt }], maxTokens, temperature }
   let ended = true
-  const show = (text: string): void => {
-    ended = text.endsWith('\n')
-    io.stdout.write(withoutControlCharacters(text))
-  }
-  const onText = options.json ? () => undefined : show
-  const { text, promptTokens, result } = await generateReply(engine, request, io.signal, onText).finally(() => {
-    if (!ended) io.stdout.write('\n')
+  const print = options.json ? () => undefined : replyPrinter(io)
+  const { text, reasoning, promptTokens, result } = await generateReply(engine, request, io.signal, (part) => {
+    if (part.type === 'text') ended = part.text.endsWith('\n')
+    print(part)
+  }).finally(() => {
+    if (!ended && !options.json) io.stdout.write('\n')
   })
   if (options.json) {
     return out.json({
       model: engine.model.name,
       engine: engine.name,
       text,
+      ...(reasoning !== '' && { reasoning }),
       finish_reason: result.reason,
       usage: {
         prompt_tokens: promptTokens,

@@ -63,7 +63,12 @@ export const ChatCompletion = Body('ChatCompletion', 'The reply of the model', e
   choices: Type.Array(
     Part('ChatChoice', 'One of the replies', {
       index: Count,
-      message: ChatMessage,
+      message: Part('ChatReply', 'The reply', {
+        ...ChatMessage.properties,
+        reasoning_content: Type.Optional(
+          Type.String({ description: 'What a model that reasons wrote to work out its answer' }),
+        ),
+      }),
       finish_reason: Nullable(Type.String({ description: 'stop, or length if max_tokens was reached' })),
     }),
   ),

@@ -69,7 +69,8 @@ const readCalls = (given: unknown, where: string): readonly ToolCall[] => {
 }
 
 const UNDERSTOOD: Readonly<Record<string, readonly string[]>> = {
-  assistant: ['role', 'content', 'name', 'tool_calls'],
+  // Clients send back whole messages. No model expects the reasoning of earlier turns.
+  assistant: ['role', 'content', 'name', 'tool_calls', 'reasoning_content'],
   // Many clients repeat the function's name here, although the call already contains it.
   tool: ['role', 'content', 'tool_call_id', 'name'],
 }

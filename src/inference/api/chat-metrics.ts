@@ -39,7 +39,7 @@ export const createChatMetrics = (registry: Registry): ChatMetrics => {
   const completionTokens = counter('completion_tokens_total', 'Generated tokens', ['model'])
   const drafted = counter('drafted_tokens_total', 'Tokens proposed by speculative decoding', ['model'])
   const confirmed = counter('confirmed_tokens_total', 'Proposed tokens that the model accepted', ['model'])
-  const firstToken = seconds('first_token', 'Time from the request to the first text', FIRST_TOKEN_SECONDS)
+  const firstToken = seconds('first_token', 'Time from the request to the first text or reasoning', FIRST_TOKEN_SECONDS)
   const total = seconds('chat', 'Time from the request to the end of the reply', TOTAL_SECONDS)
 
   return {
@@ -56,7 +56,7 @@ export const createChatMetrics = (registry: Registry): ChatMetrics => {
       }
       return {
         saw({ event }) {
-          if (begun || event.type !== 'text') return
+          if (begun || (event.type !== 'text' && event.type !== 'reasoning')) return
           begun = true
           firstToken.observe({ model }, elapsed())
         },

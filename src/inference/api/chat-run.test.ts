@@ -28,6 +28,7 @@ const request = (content: string): ChatCompletionRequest => ({
   choices: 2,
   responseFormat: { type: 'text' },
   toolUse: null,
+  reasoning: true,
 })
 
 /** Runs a chat of two choices while another client holds one of the two slots. */

@@ -17,12 +17,13 @@ const finishReason = ({ reason }: Finished, calls: number): string =>
   reason === 'stop' && calls > 0 ? 'tool_calls' : reason
 
 /** The usage in OpenAI's format. `early_exit_tokens` is our extension, present only after early exit. */
-export const presentUsage = ({ promptTokens, cachedTokens, completionTokens, earlyExitTokens }: Tally) => ({
-  prompt_tokens: promptTokens,
-  completion_tokens: completionTokens,
-  total_tokens: promptTokens + completionTokens,
-  prompt_tokens_details: { cached_tokens: cachedTokens },
-  ...(earlyExitTokens > 0 && { early_exit_tokens: earlyExitTokens }),
+export const presentUsage = (tally: Tally) => ({
+  prompt_tokens: tally.promptTokens,
+  completion_tokens: tally.completionTokens,
+  total_tokens: tally.promptTokens + tally.completionTokens,
+  prompt_tokens_details: { cached_tokens: tally.cachedTokens },
+  ...(tally.reasoningTokens > 0 && { completion_tokens_details: { reasoning_tokens: tally.reasoningTokens } }),
+  ...(tally.earlyExitTokens > 0 && { early_exit_tokens: tally.earlyExitTokens }),
 })
 
 /** Creates the server-sent events of one streamed chat in OpenAI's format. */
@@ -54,7 +55,7 @@ export const chatFrames = (
         case 'text':
           return choice(index, `{"content":${JSON.stringify(event.text)}}`, 'null') + rest
         case 'reasoning':
-          return ''
+          return choice(index, `{"reasoning_content":${JSON.stringify(event.text)}}`, 'null') + rest
         case 'call': {
           const { callId, name } = event
           const call = { index: calls[index]!++, id: callId, type: 'function', function: { name, arguments: '' } }
@@ -80,11 +81,13 @@ const presentChat = ({ id, created, model }: ChatIdentity, replies: readonly Rep
   object: 'chat.completion',
   created,
   model,
-  choices: replies.map(({ text, calls, result }, index) => ({
+  choices: replies.map(({ text, reasoning, calls, result }, index) => ({
     index,
     message: {
       role: 'assistant',
       content: text === '' && calls.length > 0 ? null : text,
+      // OpenAI's API has no field for it: this is DeepSeek's, which other local servers use, too.
+      ...(reasoning !== '' && { reasoning_content: reasoning }),
       ...(calls.length > 0 && {
         tool_calls: calls.map(({ id: callId, name, arguments: given }) => ({
           id: callId,

@@ -30,6 +30,7 @@ test('absent and null fields get the defaults of the API', () => {
     responseFormat: TEXT,
     toolUse: null,
     choices: 1,
+    reasoning: true,
     seed: null,
   }
   expect(read({})).toEqual(request)
@@ -56,6 +57,7 @@ test('every field is read', () => {
       ],
       stream: true,
       stream_options: { include_usage: true },
+      reasoning_effort: 'none',
       temperature: 0,
       top_p: 1,
       max_completion_tokens: 5,
@@ -80,6 +82,7 @@ test('every field is read', () => {
     responseFormat: { type: 'json_schema', schema: { type: 'object' }, name: 'x', strict: true },
     toolUse: null,
     choices: 8,
+    reasoning: false,
     seed: -3,
   })
   expect(read({ stop: 'x', max_tokens: 7, max_completion_tokens: 7 })).toMatchObject({ stop: ['x'], maxTokens: 7 })

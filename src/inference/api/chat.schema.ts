@@ -35,6 +35,8 @@ const ChatBody = Type.Object({
   response_format: Type.Optional(Type.Object({ type: Type.String() })),
   n: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_CHOICES })),
   seed: Type.Optional(Type.Integer()),
+  reasoning_effort: Type.Optional(Type.String()),
+  chat_template_kwargs: Type.Optional(Type.Object({ enable_thinking: Type.Optional(Type.Boolean()) })),
   ...TOOL_FIELDS,
 })
 
@@ -56,6 +58,8 @@ export interface ChatCompletionRequest {
   readonly choices: number
   /** null for a random seed. */
   readonly seed: number | null
+  /** False if a model that reasons is to answer at once. */
+  readonly reasoning: boolean
 }
 
 const readBody = bodyReader(ChatBody)
@@ -85,6 +89,18 @@ const readIncludeUsage = ({ stream, stream_options: options }: Static<typeof Cha
     throw unsupported(`${field} is not supported. Leave it out.`, field)
   }
   return options.include_usage ?? false
+}
+
+/** Reads the two ways in which clients turn reasoning off: OpenAI's, and that of other local servers. */
+const readReasoning = (body: Static<typeof ChatBody>): boolean => {
+  const { reasoning_effort: effort, chat_template_kwargs: options } = body
+  assertOnly(options, 'chat_template_kwargs', ['enable_thinking'])
+  if (effort !== undefined && effort !== 'none')
+    throw unsupported(
+      "reasoning_effort must be 'none', or left out: models that run here decide themselves how long they reason.",
+      'reasoning_effort',
+    )
+  return effort === undefined && options?.enable_thinking !== false
 }
 
 /**
@@ -126,6 +142,7 @@ export const readChatRequest = (body: unknown, defaultFormat: RequestedFormat): 
     toolUse,
     choices: read.n ?? 1,
     seed: read.seed ?? null,
+    reasoning: readReasoning(read),
   }
 }
 

@@ -47,7 +47,7 @@ type CountBody = Static<typeof CountBody>
 const readCountBody = bodyReader(CountBody)
 const readMessagesBody = bodyReader(MessagesBody)
 
-/** Fields that agents send and that have no effect here, such as `thinking`: no model here separates thinking from text. */
+/** Fields that agents send and that have no effect here, except that `thinking` can turn reasoning off. */
 const FOREIGN = {
   metadata: anything,
   cache_control: anything,
@@ -167,6 +167,7 @@ export const readCountRequest = (
 /** Reads a request to Anthropic's Messages API. @throws InferenceError with the field as `param` */
 export const readMessagesRequest = (body: unknown, defaultFormat: RequestedFormat): ChatCompletionRequest => {
   const read = readMessagesBody(body)
+  const { thinking } = read as { readonly thinking?: unknown }
   return {
     ...readCountRequest(read, defaultFormat),
     stream: read.stream ?? false,
@@ -177,5 +178,6 @@ export const readMessagesRequest = (body: unknown, defaultFormat: RequestedForma
     stop: read.stop_sequences ?? [],
     choices: 1,
     seed: null,
+    reasoning: !(isObject(thinking) && thinking.type === 'disabled'),
   }
 }

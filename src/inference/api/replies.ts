@@ -6,6 +6,8 @@ export interface Tally {
   readonly promptTokens: number
   readonly cachedTokens: number
   readonly completionTokens: number
+  /** Of the completion tokens. */
+  readonly reasoningTokens: number
   /** Proposed tokens, and how many of them the full model confirmed; null if nothing was proposed. */
   readonly speculation: { readonly drafted: number; readonly confirmed: number } | null
   /** Confirmed tokens that the model's own first layers proposed. */
@@ -16,13 +18,18 @@ export const NOTHING: Tally = {
   promptTokens: 0,
   cachedTokens: 0,
   completionTokens: 0,
+  reasoningTokens: 0,
   speculation: null,
   earlyExitTokens: 0,
 }
 
 const withFinished = (tally: Tally, { result }: Extract<ChatEvent, { type: 'finished' }>): Tally => {
-  const { completionTokens, speculation } = result
-  const sum = { ...tally, completionTokens: tally.completionTokens + completionTokens }
+  const { completionTokens, reasoningTokens = 0, speculation } = result
+  const sum = {
+    ...tally,
+    completionTokens: tally.completionTokens + completionTokens,
+    reasoningTokens: tally.reasoningTokens + reasoningTokens,
+  }
   if (speculation === null || speculation.drafted === 0) return sum
   const { kind, drafted, confirmed } = speculation
   const before = tally.speculation ?? { drafted: 0, confirmed: 0 }
@@ -60,6 +67,7 @@ export const accelerationHeaders = ({ speculation, earlyExitTokens }: Tally): Re
 /** A finished choice. */
 export interface Reply {
   readonly text: string
+  readonly reasoning: string
   /** `arguments` is JSON. */
   readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
   readonly result: Finished
@@ -67,6 +75,7 @@ export interface Reply {
 
 interface Growing {
   text: string
+  reasoning: string
   readonly calls: { readonly id: string; readonly name: string; arguments: string }[]
   result: Finished
 }
@@ -75,6 +84,7 @@ const UNFINISHED: Finished = { reason: 'stop', completionTokens: 0, speculation:
 
 const grow = (reply: Growing, { event }: ChoiceEvent): void => {
   if (event.type === 'text') reply.text += event.text
+  if (event.type === 'reasoning') reply.reasoning += event.text
   if (event.type === 'call') reply.calls.push({ id: event.callId, name: event.name, arguments: '' })
   if (event.type === 'arguments') reply.calls.at(-1)!.arguments += event.text
   if (event.type === 'finished') reply.result = event.result
@@ -86,7 +96,10 @@ export const collectReplies = async (
   choices: number,
   saw: (choice: ChoiceEvent) => void,
 ): Promise<{ readonly replies: readonly Reply[]; readonly tally: Tally }> => {
-  const replies = Array.from({ length: choices }, (): Growing => ({ text: '', calls: [], result: UNFINISHED }))
+  const replies = Array.from(
+    { length: choices },
+    (): Growing => ({ text: '', reasoning: '', calls: [], result: UNFINISHED }),
+  )
   let tally = NOTHING
   for await (const choice of events) {
     tally = addEvent(tally, choice)

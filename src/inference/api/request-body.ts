@@ -158,7 +158,6 @@ const FOREIGN: Readonly<Record<string, Harmless>> = {
   function_call: is('none', 'auto'),
   modalities: (value) => Array.isArray(value) && value.every((kind) => kind === 'text'),
   verbosity: is('medium'),
-  reasoning_effort: is('none'),
   reasoning: empty,
   audio: never,
   prediction: never,

@@ -46,11 +46,11 @@ const callItem = (
   arguments: given,
 })
 
-const usageOf = ({ promptTokens, cachedTokens, completionTokens }: Tally): Json => ({
+const usageOf = ({ promptTokens, cachedTokens, completionTokens, reasoningTokens }: Tally): Json => ({
   input_tokens: promptTokens,
   input_tokens_details: { cached_tokens: cachedTokens },
   output_tokens: completionTokens,
-  output_tokens_details: { reasoning_tokens: 0 },
+  output_tokens_details: { reasoning_tokens: reasoningTokens },
   total_tokens: promptTokens + completionTokens,
 })
 

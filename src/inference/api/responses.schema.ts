@@ -23,7 +23,7 @@ export type ResponsesBody = Static<typeof ResponsesBody>
 
 const readBody = bodyReader(ResponsesBody)
 
-/** Fields that agents send and that have no effect here: no model separates reasoning from text, and nothing is stored. */
+/** Fields that agents send and that have no effect here, except that `reasoning` can turn reasoning off. Nothing is stored. */
 const FOREIGN = {
   include: (value: unknown) => Array.isArray(value) && value.every((one) => one === 'reasoning.encrypted_content'),
   reasoning: anything,
@@ -176,6 +176,7 @@ export interface ResponsesRequest extends Pick<ReadTools, 'namespaces'> {
 export const readResponsesRequest = (body: unknown, defaultFormat: RequestedFormat): ResponsesRequest => {
   const read = readBody(body)
   refuseForeign(read, ResponsesBody, FOREIGN)
+  const { reasoning } = read as { readonly reasoning?: unknown }
   const { tools, namespaces } = readTools(read.tools)
   const toolUse = toolUseOf(tools, readChoice(read.tool_choice), read.parallel_tool_calls ?? true)
   return {
@@ -194,6 +195,7 @@ export const readResponsesRequest = (body: unknown, defaultFormat: RequestedForm
       toolUse,
       choices: 1,
       seed: null,
+      reasoning: !(isObject(reasoning) && reasoning.effort === 'none'),
     },
   }
 }

@@ -81,6 +81,8 @@ export interface ChatRequest {
   readonly responseFormat: ResponseFormat
   /** Absent or null if the model may call nothing. `compiled` is set if the engine follows grammars. */
   readonly toolUse?: (ToolUse & { readonly compiled: CompiledSchema | null }) | null
+  /** False if a model that reasons is to answer at once. */
+  readonly reasoning?: boolean
 }
 
 export type ChatEvent =
@@ -88,8 +90,8 @@ export type ChatEvent =
   | { readonly type: 'started'; readonly promptTokens: number; readonly cachedTokens: number }
   /** Whole characters, and nothing that could still become part of a stop sequence. */
   | { readonly type: 'text'; readonly text: string }
-  /** The model generated tokens that are not part of the reply: its reasoning. */
-  | { readonly type: 'reasoning' }
+  /** What the model wrote to work out its answer, before the text; it is not part of the reply. */
+  | { readonly type: 'reasoning'; readonly text: string }
   /** The model calls a function. The arguments follow as pieces of JSON. */
   | { readonly type: 'call'; readonly callId: string; readonly name: string }
   | { readonly type: 'arguments'; readonly text: string }
@@ -101,6 +103,8 @@ export interface Finished {
   /** The stop sequence that ended it, if the engine reports it. */
   readonly stopSequence?: string
   readonly completionTokens: number
+  /** How many of them are reasoning, if the engine knows. */
+  readonly reasoningTokens?: number
   /** The results of speculation for this choice; null if it was not used. */
   readonly speculation: Speculation | null
   /** Replaces the estimate in 'started', for engines that count the prompt only at the end. */

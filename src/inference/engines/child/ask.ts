@@ -51,7 +51,7 @@ async function* ask<Response extends EngineResponse>(
   try {
     for (;;) {
       const response = await queue.next()
-      const isLast = response.type !== 'started' && response.type !== 'text'
+      const isLast = response.type !== 'started' && response.type !== 'text' && response.type !== 'reasoning'
       if (isLast) ticket.done()
       if (response.type === 'failed') throw errorOf(response.failure)
       yield response as Response

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { plainReply } from '../text/reasoning.ts'
 import { type Occupied, planBatch } from './batch-plan.ts'
 import type { Choice } from './choice.ts'
 import { anyText } from './choice.ts'
@@ -19,11 +20,13 @@ const choice = (id: number, tokens: number, filled: number, drafts: readonly num
   },
   sampler: { next: async () => 0, dispose: () => undefined },
   text: { push: () => ({ text: '', stopped: null }), end: () => ({ text: '', stopped: null }) },
+  reply: plainReply,
   closing: anyText,
   filled,
   cachedTokens: 0,
   drafts,
   speculation: null,
+  reasoningTokens: 0,
   started: false,
   over: false,
 })

@@ -1,6 +1,7 @@
 import type { Closing } from '../../structured-output/compile-schema.ts'
 import type { EngineEvent } from '../child/protocol.ts'
 import type { ChatRequest, Finished, Speculation } from '../engine.ts'
+import type { ReplyPart, ReplyReader } from '../text/reasoning.ts'
 import type { TextStream } from '../text/text-stream.ts'
 import type { Sampler } from './binding/token-sampler.ts'
 
@@ -15,6 +16,7 @@ export interface Choice {
   readonly request: ChatRequest
   readonly sampler: Sampler
   readonly text: TextStream
+  readonly reply: ReplyReader
   /** Follows the text, and completes it at the limit if a valid answer is required. */
   readonly closing: Closing
   /** How many of `tokens` are in the slot's keys and values. */
@@ -24,6 +26,7 @@ export interface Choice {
   drafts: readonly number[]
   speculation: Speculation | null
   started: boolean
+  reasoningTokens: number
   /** True if nothing more is to be computed. */
   over: boolean
 }
@@ -40,19 +43,27 @@ export interface Progress {
 
 /** Returns the events for the client. Once `finished` is among them, the choice is over. */
 export const eventsOf = ({ choice, tokens, ended }: Progress): EngineEvent[] => {
-  const { id, promptTokens, cachedTokens, text } = choice
+  const { id, promptTokens, cachedTokens, text, reply } = choice
   const events: EngineEvent[] = []
   if (!choice.started) events.push({ id, type: 'started', promptTokens, cachedTokens })
   choice.started = true
 
-  let certain = ''
+  const parts: ReplyPart[] = []
+  const add = (more: readonly ReplyPart[]): void => {
+    for (const part of more) {
+      const last = parts.at(-1)
+      if (last?.type === part.type) parts[parts.length - 1] = { ...last, text: last.text + part.text }
+      else parts.push(part)
+    }
+  }
   let reason: Finished['reason'] | null = null
   let stopSequence: string | null = null
   let used = choice.tokens.length - promptTokens - tokens.length
   for (const token of tokens) {
     used += 1
+    if (reply.isReasoning()) choice.reasoningTokens += 1
     const pushed = text.push(token)
-    if (choice.closing.take(pushed.text)) certain += pushed.text
+    if (choice.closing.take(pushed.text)) add(reply.push(pushed.text))
     else reason = 'length'
     if (pushed.stopped !== null && reason === null) {
       reason = 'stop'
@@ -62,19 +73,21 @@ export const eventsOf = ({ choice, tokens, ended }: Progress): EngineEvent[] => 
   }
   if (reason === null && (ended || choice.tokens.length >= choice.limit)) {
     const held = text.end()
-    if (choice.closing.take(held.text)) certain += held.text
+    if (choice.closing.take(held.text)) add(reply.push(held.text))
     stopSequence = held.stopped
     reason = ended || stopSequence !== null ? 'stop' : 'length'
   }
   // The client chose where a stop sequence cuts the reply, and could not tell an ending from the model's reply.
-  if (reason !== null && stopSequence === null) certain += choice.closing.ending()
-  if (certain !== '') events.push({ id, type: 'text', text: certain })
+  if (reason !== null && stopSequence === null) add(reply.push(choice.closing.ending()))
+  if (reason !== null) add(reply.end())
+  for (const part of parts) events.push({ id, ...part })
   if (reason !== null) {
     choice.over = true
     const result = {
       reason,
       completionTokens: used,
       speculation: choice.speculation,
+      ...(choice.reasoningTokens > 0 && { reasoningTokens: choice.reasoningTokens }),
       ...(stopSequence !== null && { stopSequence }),
     }
     events.push({ id, type: 'finished', result })

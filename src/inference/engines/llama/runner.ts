@@ -4,6 +4,7 @@ import { templateTools } from '../../structured-output/tool-syntax.ts'
 import type { EngineEvent } from '../child/protocol.ts'
 import type { ChatMessage, ChatRequest, Tool } from '../engine.ts'
 import { createPromptWriter } from '../text/chat-prompt.ts'
+import { createReasoningReader, mayReason, plainReply } from '../text/reasoning.ts'
 import { createDetokenizer, cutAtStops } from '../text/text-stream.ts'
 import { costsWhenIdle, measureCosts, processorClock } from './batch-costs.ts'
 import { openContext } from './binding/batch-context.ts'
@@ -76,6 +77,7 @@ export const openRunner = async (
   // CPU time does not include a graphics card's work.
   const clock = model.addon.getGpuType() ? () => performance.now() : processorClock(settings.threads)
   const { syntax } = templateTools(model.chatTemplate)
+  const reasons = mayReason(model.chatTemplate)
   const cache = createPrefixCache({
     context,
     slots: plan.slots,
@@ -131,7 +133,13 @@ export const openRunner = async (
       const characters = request.messages.reduce((sum, { content }) => sum + content.length, 0)
       // Tokenizing a whole book only to refuse it would block all streams.
       if (characters > plan.contextTokens * MAX_TOKEN_LENGTH) throw refuse(`have ${characters} characters`)
-      const prompt = writePrompt(request.messages, request.toolUse?.tools)
+      // A grammar that applies from the first token leaves no room for reasoning.
+      const isFree = isAnyText(request) || request.toolUse?.choice === 'auto'
+      const { tokens: prompt, beginsReasoning } = writePrompt(
+        request.messages,
+        request.toolUse?.tools,
+        isFree && request.reasoning !== false,
+      )
       const room = plan.contextTokens - prompt.length
       // An answer needs at least one token.
       if (room < 1) throw refuse(`amount to ${prompt.length} tokens`)
@@ -146,16 +154,21 @@ export const openRunner = async (
         request,
         sampler: context.createSampler({ temperature, topP, seed, grammar, trigger }),
         text: cutAtStops(reader ?? createDetokenizer(model.detokenize), stop, request.toolUse ? syntax : null),
+        reply:
+          reasons && isFree
+            ? createReasoningReader(beginsReasoning, request.toolUse && syntax.anywhere ? syntax.trigger : null)
+            : plainReply,
         closing,
         filled: 0,
         cachedTokens: 0,
         drafts: [],
         speculation: null,
         started: false,
+        reasoningTokens: 0,
         over: false,
       })
     },
     cancel: (id) => scheduler.cancel(id),
-    countTokens: (messages, tools) => writePrompt(messages, tools).length,
+    countTokens: (messages, tools) => writePrompt(messages, tools).tokens.length,
   }
 }

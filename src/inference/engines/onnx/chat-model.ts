@@ -4,6 +4,7 @@ import { createRandom } from '../../../domain/random-numbers.ts'
 import { InferenceError } from '../../errors.ts'
 import type { ChatEvent, ChatMessage, ChatRequest } from '../engine.ts'
 import { createPromptWriter } from '../text/chat-prompt.ts'
+import { createReasoningReader, mayReason, plainReply } from '../text/reasoning.ts'
 import { createDetokenizer, cutAtStops } from '../text/text-stream.ts'
 import { type Loading, loadTokenizer, loadWeights } from './load.ts'
 import { countIn, readText } from './model-json.ts'
@@ -73,8 +74,9 @@ export const openChatModel = async (loading: Loading) => {
   const network = await loadWeights(transformers.AutoModelForCausalLM, loading)
   const contextTokens = countIn(model.config, 'max_position_embeddings') ?? USUAL_CONTEXT
   const ends = endsOf(network.generation_config, model.config)
+  const chatTemplate = await templateOf(model.folder, tokenizer)
   const writePrompt = createPromptWriter({
-    chatTemplate: await templateOf(model.folder, tokenizer),
+    chatTemplate,
     bosToken: tokenizer.bos_token ?? '',
     eosToken: tokenizer.eos_token ?? '',
     controlWords: tokenizer.all_special_tokens ?? [],
@@ -87,7 +89,7 @@ export const openChatModel = async (loading: Loading) => {
 
   const chat = async (request: ChatRequest, signal: AbortSignal, emit: (event: ChatEvent) => void): Promise<void> => {
     assertPossible(request)
-    const prompt = writePrompt(request.messages)
+    const { tokens: prompt, beginsReasoning } = writePrompt(request.messages, [], request.reasoning)
     const room = contextTokens - prompt.length
     if (room < 1) {
       throw new InferenceError(
@@ -100,7 +102,9 @@ export const openChatModel = async (loading: Loading) => {
     const limit = Math.min(room, request.maxTokens ?? room)
     const random = createRandom(request.seed)
     const text = cutAtStops(createDetokenizer(detokenize), request.stop)
+    const reply = mayReason(chatTemplate) ? createReasoningReader(beginsReasoning, null) : plainReply
     let made = 0
+    let reasoningTokens = 0
     let ended = false
     let cut: string | null = null
     // The library's sampler takes no seed, so the token is chosen here and is the only one left for it.
@@ -116,10 +120,11 @@ export const openChatModel = async (loading: Loading) => {
     end.push((sequences) => {
       const token = Number(sequences[0]!.at(-1))
       made += 1
+      if (reply.isReasoning()) reasoningTokens += 1
       if (ends.has(token)) ended = true
       else {
         const more = text.push(token)
-        if (more.text !== '') emit({ type: 'text', text: more.text })
+        for (const part of reply.push(more.text)) emit(part)
         cut = more.stopped
       }
       return [ended || cut !== null || signal.aborted]
@@ -137,13 +142,14 @@ export const openChatModel = async (loading: Loading) => {
     signal.throwIfAborted()
     if (cut === null) {
       const rest = text.end()
-      if (rest.text !== '') emit({ type: 'text', text: rest.text })
+      for (const part of reply.push(rest.text)) emit(part)
       cut = rest.stopped
     }
+    for (const part of reply.end()) emit(part)
     const reason = ended || cut !== null ? 'stop' : 'length'
-    const stopSequence = cut === null ? {} : { stopSequence: cut }
-    emit({ type: 'finished', result: { reason, completionTokens: made, speculation: null, ...stopSequence } })
+    const optional = { ...(cut !== null && { stopSequence: cut }), ...(reasoningTokens > 0 && { reasoningTokens }) }
+    emit({ type: 'finished', result: { reason, completionTokens: made, speculation: null, ...optional } })
   }
 
-  return { contextTokens, countTokens: (messages: readonly ChatMessage[]) => writePrompt(messages).length, chat }
+  return { contextTokens, countTokens: (messages: readonly ChatMessage[]) => writePrompt(messages).tokens.length, chat }
 }

@@ -4,8 +4,8 @@ import { ChatServerError } from './server-errors.ts'
 /** A chunk of a streamed chat completion. Fields that the server omits are null. */
 export interface ChatPiece {
   readonly text: string
-  /** Whether it has text of the model's reasoning, which is not part of the reply. */
-  readonly reasons: boolean
+  /** Of the model's reasoning, which is not part of the reply. */
+  readonly reasoning: string
   /** Pieces of calls. The first piece of each has its id and name. */
   readonly calls: readonly {
     readonly index: number
@@ -18,6 +18,7 @@ export interface ChatPiece {
     readonly promptTokens: number
     readonly completionTokens: number | null
     readonly cachedTokens: number
+    readonly reasoningTokens: number
   } | null
 }
 
@@ -56,16 +57,17 @@ export const pieceIn = (data: string, isFirst: boolean): ChatPiece => {
   const usage = object(value.usage)
   const [promptTokens, completionTokens] = [count(usage.prompt_tokens), count(usage.completion_tokens)]
   const cachedTokens = count(object(usage.prompt_tokens_details).cached_tokens) ?? 0
+  const reasoningTokens = count(object(usage.completion_tokens_details).reasoning_tokens) ?? 0
   const finishReason = choice.finish_reason
   return {
     text: textOf(content) + textOf(refusal),
-    // Two names of one field: vLLM has used both.
-    reasons: textOf(delta.reasoning_content) + textOf(delta.reasoning) !== '',
+    // Two names of one field: vLLM has used both, and some servers send both.
+    reasoning: textOf(delta.reasoning_content) || textOf(delta.reasoning),
     calls: list(calls).map(callIn),
     finishReason: typeof finishReason === 'string' && finishReason !== '' ? finishReason : null,
     usage:
       promptTokens === null
         ? null
-        : { promptTokens, completionTokens, cachedTokens: Math.min(cachedTokens, promptTokens) },
+        : { promptTokens, completionTokens, cachedTokens: Math.min(cachedTokens, promptTokens), reasoningTokens },
   }
 }

@@ -87,6 +87,7 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
       temperature: request.temperature,
       top_p: request.topP,
       seed: request.seed,
+      ...(request.reasoning === false && { reasoning_effort: 'none' }),
       // Some servers also search calls, and cut them: with functions, the text is searched here.
       ...(request.stop.length > 0 && !request.toolUse && { stop: request.stop }),
       ...(format.type !== 'text' && { response_format: responseFormat!(format) }),
@@ -108,7 +109,7 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
       begun = true
       usage = piece.usage ?? usage
       text += piece.text
-      if (piece.reasons) yield { type: 'reasoning' }
+      if (piece.reasoning !== '') yield { type: 'reasoning', text: piece.reasoning }
       const shown = calls.count() > 0 ? { text: piece.text, stopped: null } : cut(piece.text, piece.calls.length > 0)
       if (shown.text !== '') yield { type: 'text', text: shown.text }
       stopSequence = shown.stopped
@@ -131,6 +132,7 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
         completionTokens: usage?.completionTokens ?? estimatedTokens(text),
         speculation: null,
         ...(stopSequence !== null && { stopSequence }),
+        ...(usage !== null && usage.reasoningTokens > 0 && { reasoningTokens: usage.reasoningTokens }),
         ...(usage !== null && { prompt: { tokens: usage.promptTokens, cachedTokens: usage.cachedTokens } }),
       },
     }

@@ -87,6 +87,24 @@ test('a server may send one object instead of a stream, lists of parts, and argu
   })
 })
 
+test('reasoning and the number of its tokens are passed on, and so is the wish for none', async () => {
+  const usage = { prompt_tokens: 3, completion_tokens: 9, completion_tokens_details: { reasoning_tokens: 7 } }
+  const pieces = [
+    delta({ reasoning_content: 'Rome ' }),
+    // vLLM's newer name, which some servers send beside the other.
+    delta({ reasoning: 'or Bonn?', reasoning_content: 'or Bonn?' }),
+    delta({ content: 'Bonn.' }, 'stop', { usage }),
+    DONE,
+  ]
+  expect(await answerTo(...pieces)).toMatchObject({
+    choices: [{ message: { content: 'Bonn.', reasoning_content: 'Rome or Bonn?' } }],
+    usage,
+  })
+  expect(received).not.toContain('reasoning')
+  await client.chat.completions.create({ ...question, reasoning_effort: 'none' })
+  expect(JSON.parse(received)).toMatchObject({ reasoning_effort: 'none' })
+})
+
 test('refusals and filtered replies are reported as such', async () => {
   const filtered = [delta({ refusal: 'I cannot help.' }), delta({}, 'content_filter'), DONE]
   expect((await answerTo(...filtered)).choices[0]).toMatchObject({

@@ -4,6 +4,7 @@ import { errorMessage } from '../../../domain/error-message.ts'
 import { InferenceError } from '../../errors.ts'
 import { HERMES, type TemplateTools, templateTools } from '../../structured-output/tool-syntax.ts'
 import type { ChatMessage, Tool, ToolCall } from '../engine.ts'
+import { endsInReasoning, withoutReasoning } from './reasoning.ts'
 
 /** The input of a chat template in Hugging Face's format. */
 export interface TemplateInput {
@@ -139,8 +140,17 @@ const mapTexts = (value: unknown, change: (text: string) => string): unknown => 
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [change(name), mapTexts(one, change)]))
 }
 
-/** Tokenizes a chat with the model's own template, in which users cannot write control tokens. */
-export type PromptWriter = (messages: readonly ChatMessage[], tools?: readonly Tool[]) => Uint32Array
+export interface Prompt {
+  readonly tokens: Uint32Array
+  /** Whether it ends within the model's reasoning. */
+  readonly beginsReasoning: boolean
+}
+
+/**
+ * Tokenizes a chat with the model's own template, in which users cannot write control tokens. With `reasoning` false, a model
+ * that reasons is to answer at once.
+ */
+export type PromptWriter = (messages: readonly ChatMessage[], tools?: readonly Tool[], reasoning?: boolean) => Prompt
 
 export const createPromptWriter = (model: PromptModel): PromptWriter => {
   let template: Template
@@ -153,26 +163,27 @@ export const createPromptWriter = (model: PromptModel): PromptWriter => {
   const controlWord = escaped.length === 0 ? null : new RegExp(`(?=${escaped.join('|')})(.)`, 'gsu')
   const style = templateTools(model.chatTemplate)
 
-  const render = ({ messages, tools }: TemplateInput): string =>
+  const render = ({ messages, tools }: TemplateInput, reasoning: boolean): string =>
     template.render({
       messages,
       ...(tools.length > 0 && { tools }),
+      ...(!reasoning && { enable_thinking: false }),
       add_generation_prompt: true,
       bos_token: model.bosToken,
       eos_token: model.eosToken,
     })
 
-  const renderOrExplain = (input: TemplateInput): string => {
+  const renderOrExplain = (input: TemplateInput, reasoning: boolean): string => {
     try {
-      return render(input)
+      return render(input, reasoning)
     } catch (error) {
       const joined = joinTurns(input.messages)
-      if (joined.length < input.messages.length) return renderOrExplain({ ...input, messages: joined })
+      if (joined.length < input.messages.length) return renderOrExplain({ ...input, messages: joined }, reasoning)
       const [first, second, ...rest] = input.messages
       // Some templates do not support system messages. Their text is then prepended to the user's first message.
       if (first?.role === 'system' && second?.role === 'user') {
         const merged = { role: 'user', content: `${first.content}\n\n${second.content}` }
-        return renderOrExplain({ ...input, messages: [merged, ...rest] })
+        return renderOrExplain({ ...input, messages: [merged, ...rest] }, reasoning)
       }
       const reason = errorMessage(error)
       throw new InferenceError('invalid_request', `The model's chat template does not take these messages: ${reason}`, {
@@ -181,14 +192,15 @@ export const createPromptWriter = (model: PromptModel): PromptWriter => {
     }
   }
 
-  return (messages, tools = []) => {
+  return (messages, tools = [], reasoning = true) => {
     const input = templateInput(messages, tools, style)
     const breaker = unusedCharacter(JSON.stringify(input))
     // Splits control words in user text in two, so that they are read as plain letters.
     const harmless = (text: string): string => (controlWord === null ? text : text.replace(controlWord, `$1${breaker}`))
-    const pieces = renderOrExplain(mapTexts(input, harmless) as TemplateInput).split(breaker)
-    const tokens = pieces.flatMap((piece) => [...model.tokenize(piece, true)])
+    const rendered = renderOrExplain(mapTexts(input, harmless) as TemplateInput, reasoning)
+    const prompt = reasoning ? rendered : withoutReasoning(rendered)
+    const tokens = prompt.split(breaker).flatMap((piece) => [...model.tokenize(piece, true)])
     if (model.firstToken !== null && tokens[0] !== model.firstToken) tokens.unshift(model.firstToken)
-    return Uint32Array.from(tokens)
+    return { tokens: Uint32Array.from(tokens), beginsReasoning: endsInReasoning(prompt) }
   }
 }

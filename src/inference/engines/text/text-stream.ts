@@ -50,7 +50,7 @@ export const createDetokenizer = (detokenize: (tokens: readonly number[]) => str
 }
 
 /** Returns how much of the end of `text` could be the start of one of `stops`. */
-const suspicious = (text: string, stops: readonly string[]): number => {
+export const suspicious = (text: string, stops: readonly string[]): number => {
   let longest = 0
   for (const stop of stops) {
     for (let length = Math.min(stop.length - 1, text.length); length > longest; length--) {

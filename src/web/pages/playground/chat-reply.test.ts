@@ -42,6 +42,13 @@ describe('a streamed reply', () => {
     })
   })
 
+  it('keeps reasoning apart from the text, and measures from it', () => {
+    const thought = (reasoning_content: string) => ({ choices: [{ delta: { reasoning_content } }] })
+    expect(
+      events(['message', thought('Fra'), 40], ['message', thought('nce?'), 60], ['message', text('Paris.'), 80]),
+    ).toMatchObject({ text: 'Paris.', reasoning: 'France?', firstMs: 40, pieces: 3 })
+  })
+
   it('keeps the text received before an error', () => {
     expect(events(['message', text('Par'), 5], ['message', { error: { message: 'out of memory' } }, 9])).toMatchObject({
       state: 'failed',

@@ -5,6 +5,8 @@ import type { StreamEvent } from '../../live/sse-parser.ts'
 export interface Reply {
   readonly state: 'running' | 'finished' | 'stopped' | 'failed'
   readonly text: string
+  /** What the model wrote to work out its answer. */
+  readonly reasoning: string
   readonly error: string | null
   readonly firstMs: number | null
   readonly endMs: number | null
@@ -22,6 +24,7 @@ export interface Reply {
 export const NEW_REPLY: Reply = {
   state: 'running',
   text: '',
+  reasoning: '',
   error: null,
   firstMs: null,
   endMs: null,
@@ -35,7 +38,7 @@ export const NEW_REPLY: Reply = {
 
 interface Chunk {
   readonly choices?: readonly {
-    readonly delta?: { readonly content?: string | null }
+    readonly delta?: { readonly content?: string | null; readonly reasoning_content?: string | null }
     readonly finish_reason?: string | null
   }[]
   readonly usage?: {
@@ -68,12 +71,15 @@ export const afterEvent = (reply: Reply, { type, data }: StreamEvent, ms: number
   if (chunk.error) return { ...reply, state: 'failed', error: chunk.error.message ?? 'The server failed.', endMs: ms }
   const [choice] = chunk.choices ?? []
   const piece = choice?.delta?.content ?? ''
+  const thought = choice?.delta?.reasoning_content ?? ''
+  const isEmpty = piece + thought === ''
   const updated = chunk.usage ? withUsage(reply, chunk.usage) : reply
   return {
     ...updated,
     text: updated.text + piece,
-    pieces: updated.pieces + (piece === '' ? 0 : 1),
-    firstMs: updated.firstMs ?? (piece === '' ? null : ms),
+    reasoning: updated.reasoning + thought,
+    pieces: updated.pieces + (isEmpty ? 0 : 1),
+    firstMs: updated.firstMs ?? (isEmpty ? null : ms),
     finish: choice?.finish_reason ?? updated.finish,
   }
 }

@@ -37,6 +37,12 @@ const ENDS: Readonly<Record<Reply['state'], string>> = {
 const AssistantReply = ({ model, reply }: { readonly model: string; readonly reply: Reply }) => (
   <div className={styles.reply}>
     <strong>{model}</strong>
+    {reply.reasoning !== '' && (
+      <details open={reply.text === ''} className={styles.figures}>
+        <summary>Reasoning</summary>
+        <p className={styles.text}>{reply.reasoning}</p>
+      </details>
+    )}
     {reply.text !== '' && <p className={styles.text}>{reply.text}</p>}
     {reply.error !== null && <p className={styles.error}>{reply.error}</p>}
     <p className={styles.figures}>

@@ -1,0 +1,103 @@
+import { suspicious } from './text-stream.ts'
+
+/** A part of a reply: what the model says, or what it wrote before to work that out. */
+export interface ReplyPart {
+  readonly type: 'text' | 'reasoning'
+  readonly text: string
+}
+
+/** Reads a reply as it arrives. */
+export interface ReplyReader {
+  push(text: string): readonly ReplyPart[]
+  /** Returns what is held back at the end of the reply. */
+  end(): readonly ReplyPart[]
+  isReasoning(): boolean
+}
+
+const OPEN = '<think>'
+const CLOSE = '</think>'
+
+const part = (type: ReplyPart['type'], text: string): readonly ReplyPart[] => (text === '' ? [] : [{ type, text }])
+
+/** For replies without reasoning. */
+export const plainReply: ReplyReader = {
+  push: (text) => part('text', text),
+  end: () => [],
+  isReasoning: () => false,
+}
+
+/** True if a model with this template may reason between marks before it answers, as DeepSeek R1 and Qwen 3 were trained. */
+export const mayReason = (template: string | null): boolean => template?.includes(CLOSE) === true
+
+/** True if a prompt ends within the model's reasoning. */
+export const endsInReasoning = (prompt: string): boolean => prompt.trimEnd().endsWith(OPEN)
+
+/** Ends the reasoning that a prompt has begun, in the form that Qwen 3 was trained on. */
+export const withoutReasoning = (prompt: string): string =>
+  endsInReasoning(prompt) ? `${prompt.trimEnd()}\n\n${CLOSE}\n\n` : prompt
+
+/**
+ * Separates the reasoning at the beginning of a reply from its text. Spaces and line breaks around either are dropped.
+ *
+ * @param begun whether the prompt ends within the reasoning
+ * @param call how a function call begins, which also ends the reasoning; null if the reply has none
+ */
+export const createReasoningReader = (begun: boolean, call: string | null): ReplyReader => {
+  const ends = call === null ? [CLOSE] : [CLOSE, call]
+  let at: 'start' | 'reasoning' | 'gap' | 'text' = begun ? 'reasoning' : 'start'
+  let isFirst = true
+  let held = ''
+
+  const readStart = (): readonly ReplyPart[] => {
+    const begin = held.trimStart()
+    if (begin.length < OPEN.length && OPEN.startsWith(begin)) return []
+    if (!begin.startsWith(OPEN)) {
+      at = 'text'
+      return read()
+    }
+    at = 'reasoning'
+    held = begin.slice(OPEN.length)
+    return read()
+  }
+
+  const reasoning = (text: string): readonly ReplyPart[] => {
+    const given = isFirst ? text.trimStart() : text
+    isFirst &&= given === ''
+    return part('reasoning', given)
+  }
+
+  const readReasoning = (): readonly ReplyPart[] => {
+    const found = ends.map((end) => ({ end, from: held.indexOf(end) })).filter(({ from }) => from >= 0)
+    const first = found.sort((one, other) => one.from - other.from)[0]
+    if (first === undefined) {
+      const certain = held.slice(0, held.length - suspicious(held, ends)).trimEnd()
+      held = held.slice(certain.length)
+      return reasoning(certain)
+    }
+    const before = held.slice(0, first.from).trimEnd()
+    held = held.slice(first.from + (first.end === CLOSE ? CLOSE.length : 0))
+    at = 'gap'
+    return [...reasoning(before), ...read()]
+  }
+
+  const read = (): readonly ReplyPart[] => {
+    if (at === 'start') return readStart()
+    if (at === 'reasoning') return readReasoning()
+    if (at === 'gap') {
+      held = held.trimStart()
+      if (held !== '') at = 'text'
+    }
+    const text = held
+    held = ''
+    return part('text', text)
+  }
+
+  return {
+    push: (text) => {
+      held += text
+      return read()
+    },
+    end: () => (at === 'reasoning' ? reasoning(held.trimEnd()) : part('text', held)),
+    isReasoning: () => at === 'reasoning',
+  }
+}

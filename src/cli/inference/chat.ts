@@ -87,7 +87,7 @@ const streamChat = async (
   const keep = (): void => {
     conversation.messages = [...conversation.messages, { role: 'assistant', content: text }]
   }
-  const print = replyPrinter(io)
+  const { print } = replyPrinter(io)
   try {
     const { result } = await generateReply(engine, request, signal, (part) => {
       if (part.type === 'text') text += part.text

@@ -23,19 +23,25 @@ export const incompleteNote = ({ reason, completionTokens }: Finished, maxTokens
 
 type Part = Extract<ChatEvent, { readonly type: 'text' | 'reasoning' }>
 
-/** Returns a function that prints a reply as it arrives: the text to stdout, the reasoning to whoever watches, on stderr. */
-export const replyPrinter = ({ stdout, stderr, env }: Io): ((part: Part) => void) => {
+/** Prints a reply as it arrives: the text to stdout, the reasoning to whoever watches, on stderr. */
+export const replyPrinter = ({ stdout, stderr, env }: Io) => {
   let isReasoning = false
-  return ({ type, text }) => {
-    const shown = withoutControlCharacters(text)
-    if (type === 'reasoning') {
-      isReasoning = true
-      if (stderr.isTTY) stderr.write(dimmed(shown, stderr, env))
-      return
-    }
-    if (isReasoning && stderr.isTTY) stderr.write('\n\n')
-    isReasoning = false
-    stdout.write(shown)
+  let line = ''
+  return {
+    print: ({ type, text }: Part): void => {
+      const shown = withoutControlCharacters(text)
+      if (type === 'text') {
+        if (isReasoning) stderr.write('\n\n')
+        stdout.write(shown)
+      } else if (stderr.isTTY) stderr.write(dimmed(shown, stderr, env))
+      isReasoning = type === 'reasoning' && stderr.isTTY === true
+      line = type === 'text' ? shown.slice(-1) : ''
+    },
+    /** Ends the last line. */
+    end: (): void => {
+      if (isReasoning) stderr.write('\n')
+      if (line !== '' && line !== '\n') stdout.write('\n')
+    },
   }
 }
 

@@ -45,7 +45,11 @@ test('run takes the model from SERVICE_MODEL and the prompt from standard input,
 })
 
 test('run prints reasoning to whoever watches, and to JSON, apart from the answer', async () => {
-  const deltas = [{ reasoning_content: 'A capital' }, { reasoning_content: '?\u001b' }, { content: PARIS }]
+  let deltas: readonly object[] = [
+    { reasoning_content: 'A capital' },
+    { reasoning_content: '?\u001b' },
+    { content: PARIS },
+  ]
   const upstream = createHttpServer((request, response) => {
     request.resume()
     if (request.method === 'GET') return response.end('{"data":[{"id":"m"}]}')
@@ -63,8 +67,10 @@ test('run prints reasoning to whoever watches, and to JSON, apart from the answe
     })
   expect(await ask([], false)).toEqual({ exitCode: 0, stdout: `${PARIS}\n`, stderr: '' })
   expect(await ask([], true)).toEqual({ exitCode: 0, stdout: `${PARIS}\n`, stderr: 'A capital?\u{fffd}\n\n' })
-  const { stdout } = await ask(['--json'], false)
-  expect(JSON.parse(stdout)).toMatchObject({ text: PARIS, reasoning: 'A capital?\u001b' })
+  deltas = deltas.slice(0, 2)
+  expect(await ask([], true)).toEqual({ exitCode: 0, stdout: '', stderr: 'A capital?\u{fffd}\n' })
+  const { stdout } = await ask(['--json'], true)
+  expect(JSON.parse(stdout)).toMatchObject({ text: '', reasoning: 'A capital?\u001b' })
 })
 
 test.each([

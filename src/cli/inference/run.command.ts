@@ -70,14 +70,8 @@ const promptOf = async (words: readonly string[], { io }: Session): Promise<stri
 const reply = async (engine: Engine, prompt: string, options: RunOptions, { io, out }: Session): Promise<void> => {
   const { maxTokens, temperature } = options
   const request = { messages: [{ role: 'user' as const, content: prompt }], maxTokens, temperature }
-  let ended = true
-  const print = options.json ? () => undefined : replyPrinter(io)
-  const { text, reasoning, promptTokens, result } = await generateReply(engine, request, io.signal, (part) => {
-    if (part.type === 'text') ended = part.text.endsWith('\n')
-    print(part)
-  }).finally(() => {
-    if (!ended && !options.json) io.stdout.write('\n')
-  })
+  const { print, end } = options.json ? { print: () => undefined, end: () => undefined } : replyPrinter(io)
+  const { text, reasoning, promptTokens, result } = await generateReply(engine, request, io.signal, print).finally(end)
   if (options.json) {
     return out.json({
       model: engine.model.name,

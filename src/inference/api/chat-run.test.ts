@@ -28,6 +28,7 @@ const request = (content: string): ChatCompletionRequest => ({
   choices: 2,
   responseFormat: { type: 'text' },
   toolUse: null,
+  sampling: {},
   reasoning: true,
 })
 

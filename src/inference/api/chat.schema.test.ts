@@ -31,6 +31,7 @@ test('absent and null fields get the defaults of the API', () => {
     toolUse: null,
     choices: 1,
     reasoning: true,
+    sampling: {},
     seed: null,
   }
   expect(read({})).toEqual(request)
@@ -58,6 +59,10 @@ test('every field is read', () => {
       stream: true,
       stream_options: { include_usage: true },
       reasoning_effort: 'none',
+      top_k: 40,
+      frequency_penalty: -0.5,
+      repeat_penalty: 1.1,
+      repetition_penalty: 1.1,
       temperature: 0,
       top_p: 1,
       max_completion_tokens: 5,
@@ -83,6 +88,7 @@ test('every field is read', () => {
     toolUse: null,
     choices: 8,
     reasoning: false,
+    sampling: { top_k: 40, frequency_penalty: -0.5, repeat_penalty: 1.1, repetition_penalty: 1.1 },
     seed: -3,
   })
   expect(read({ stop: 'x', max_tokens: 7, max_completion_tokens: 7 })).toMatchObject({ stop: ['x'], maxTokens: 7 })
@@ -127,11 +133,11 @@ test('unsupported fields with values that have no effect are accepted', () => {
 })
 
 test.each([
-  [{ presence_penalty: 0.5 }, 'presence_penalty'],
+  [{ logit_bias: { 5: 1 } }, 'logit_bias'],
   [{ logprobs: true }, 'logprobs'],
   [{ tools: [{ type: 'web_search' }] }, 'tools[0].type'],
   [{ store: true }, 'store'],
-  [{ top_k: 40 }, 'top_k'],
+  [{ typical_p: 0.5 }, 'typical_p'],
   [{ messages: [{ role: 'user', content: 'x', weight: 0 }] }, 'messages[0].weight'],
   [{ messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }, 'messages[0].content[0]'],
   [{ response_format: { type: 'json_object', schema: {} } }, 'response_format.schema'],

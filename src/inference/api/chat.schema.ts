@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { isObject } from '../../domain/is-object.ts'
-import type { ChatMessage, RequestedFormat, ToolUse } from '../engines/engine.ts'
+import type { ChatMessage, RequestedFormat, Sampling, ToolUse } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 import { Message, readMessages, wellFormed } from './chat-messages.ts'
 import {
@@ -12,6 +12,7 @@ import {
   unsupported,
   withoutNull,
 } from './request-body.ts'
+import { readSampling, SAMPLING_FIELDS } from './sampling.ts'
 import { readToolUse, TOOL_FIELDS } from './tools.schema.ts'
 
 /** OpenAI's API takes at most 4; 16 accommodates clients of other local servers. */
@@ -37,6 +38,7 @@ const ChatBody = Type.Object({
   seed: Type.Optional(Type.Integer()),
   reasoning_effort: Type.Optional(Type.String()),
   chat_template_kwargs: Type.Optional(Type.Object({ enable_thinking: Type.Optional(Type.Boolean()) })),
+  ...SAMPLING_FIELDS,
   ...TOOL_FIELDS,
 })
 
@@ -58,6 +60,7 @@ export interface ChatCompletionRequest {
   readonly choices: number
   /** null for a random seed. */
   readonly seed: number | null
+  readonly sampling: Sampling
   /** False if a model that reasons is to answer at once. */
   readonly reasoning: boolean
 }
@@ -142,6 +145,7 @@ export const readChatRequest = (body: unknown, defaultFormat: RequestedFormat): 
     toolUse,
     choices: read.n ?? 1,
     seed: read.seed ?? null,
+    sampling: readSampling(read),
     reasoning: readReasoning(read),
   }
 }

@@ -21,7 +21,7 @@ export const requestsOf = (
   messages: readonly ChatMessage[],
   engine: Engine,
 ): ChatRequest[] => {
-  const { maxTokens, temperature, topP, stop, reasoning } = request
+  const { maxTokens, temperature, topP, stop, sampling, reasoning } = request
   const { contextTokens } = engine.model
   const base = request.seed ?? randomInt(MAX_SEED)
   return Array.from({ length: request.choices }, (_, choice) => ({
@@ -31,6 +31,7 @@ export const requestsOf = (
     topP,
     seed: seedOf(base, choice),
     stop,
+    sampling,
     reasoning,
     ...constraint,
   }))

@@ -14,6 +14,7 @@ import {
   refuseForeign,
   unsupported,
 } from './request-body.ts'
+import { readSampling, SAMPLING_FIELDS } from './sampling.ts'
 import { HINTS, readTool, toolUseOf } from './tools.schema.ts'
 
 const Content = Type.Union([Type.String(), Type.Array(Type.Unknown())])
@@ -39,6 +40,7 @@ const MessagesBody = Type.Object({
   stream: Type.Optional(Type.Boolean()),
   temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
   top_p: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
+  top_k: SAMPLING_FIELDS.top_k,
   stop_sequences: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 1000 }), { maxItems: 16 })),
 })
 
@@ -56,7 +58,6 @@ const FOREIGN = {
   diagnostics: anything,
   inference_geo: anything,
   service_tier: is('auto', 'standard_only'),
-  top_k: is(0, -1),
   container: never,
   mcp_servers: empty,
 }
@@ -178,6 +179,7 @@ export const readMessagesRequest = (body: unknown, defaultFormat: RequestedForma
     stop: read.stop_sequences ?? [],
     choices: 1,
     seed: null,
+    sampling: readSampling(read),
     reasoning: !(isObject(thinking) && thinking.type === 'disabled'),
   }
 }

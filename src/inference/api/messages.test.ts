@@ -153,7 +153,7 @@ test("refused requests get errors in Anthropic's format", async () => {
     { messages: [{ role: 'user', content: [{ type: 'image', source: {} }] }] },
     { messages: [{ role: 'user', content: [result] }] },
     { tools: [tool, tool] },
-    { top_k: 5 },
+    { top_k: -5 },
     { tools: [{ name: 'a', input_schem: { type: 'object' } }] },
     { tools: [{ name: 'a' }] },
     { tools: [{ name: 'a', input_schema: { type: 'object' } }], tool_choice: { type: 'auto', disable_parallel: true } },

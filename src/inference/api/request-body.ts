@@ -142,7 +142,7 @@ const FOREIGN: Readonly<Record<string, Harmless>> = {
   prompt_cache_retention: anything,
   service_tier: is('auto', 'default'),
   store: is(false),
-  // Unsupported sampling options.
+  // Sampling options that are not supported, or not by every API.
   presence_penalty: is(0),
   frequency_penalty: is(0),
   logit_bias: empty,

@@ -195,6 +195,7 @@ export const readResponsesRequest = (body: unknown, defaultFormat: RequestedForm
       toolUse,
       choices: 1,
       seed: null,
+      sampling: {},
       reasoning: !(isObject(reasoning) && reasoning.effort === 'none'),
     },
   }

@@ -66,6 +66,19 @@ export interface SchemaFormat {
 /** The requested format, before its schema is compiled. */
 export type RequestedFormat = Exclude<ResponseFormat, SchemaFormat> | SchemaFormat
 
+/**
+ * Further options of how tokens are chosen, under their names in requests; those that change nothing are absent. Penalties count
+ * the tokens of the reply. The last two are names of one option.
+ */
+export type Sampling = Readonly<
+  Partial<
+    Record<
+      'top_k' | 'min_p' | 'presence_penalty' | 'frequency_penalty' | 'repeat_penalty' | 'repetition_penalty',
+      number
+    >
+  >
+>
+
 /** One choice of one completion. A request for `n` choices becomes `n` of these with different seeds. */
 export interface ChatRequest {
   readonly messages: readonly ChatMessage[]
@@ -81,6 +94,7 @@ export interface ChatRequest {
   readonly responseFormat: ResponseFormat
   /** Absent or null if the model may call nothing. `compiled` is set if the engine follows grammars. */
   readonly toolUse?: (ToolUse & { readonly compiled: CompiledSchema | null }) | null
+  readonly sampling?: Sampling
   /** False if a model that reasons is to answer at once. */
   readonly reasoning?: boolean
 }

@@ -143,7 +143,7 @@ export const openRunner = async (
       const room = plan.contextTokens - prompt.length
       // An answer needs at least one token.
       if (room < 1) throw refuse(`amount to ${prompt.length} tokens`)
-      const { temperature, topP, seed, stop } = request
+      const { temperature, topP, seed, stop, sampling = {} } = request
       const limit = Math.min(request.maxTokens ?? room, room)
       const { grammar, trigger, closing, reader } = isAnyText(request) ? ANY_TEXT : rulesOf(request, limit)
       scheduler.add({
@@ -152,7 +152,7 @@ export const openRunner = async (
         tokens: [...prompt],
         limit: prompt.length + limit,
         request,
-        sampler: context.createSampler({ temperature, topP, seed, grammar, trigger }),
+        sampler: context.createSampler({ temperature, topP, seed, sampling, grammar, trigger }),
         text: cutAtStops(reader ?? createDetokenizer(model.detokenize), stop, request.toolUse ? syntax : null),
         reply:
           reasons && isFree

@@ -59,12 +59,15 @@ const endsOf = (...configs: readonly (Readonly<Record<string, unknown>> | null)[
   return new Set([given].flat().filter((id) => typeof id === 'number'))
 }
 
-const assertPossible = ({ responseFormat }: ChatRequest): void => {
-  if (responseFormat.type === 'text') return
+const assertPossible = ({ responseFormat, sampling = {} }: ChatRequest): void => {
+  const [option] = Object.keys(sampling)
+  if (responseFormat.type === 'text' && option === undefined) return
+  const [what, param] =
+    option === undefined ? [`enforce ${responseFormat.type}`, 'response_format'] : [`apply ${option}`, option]
   throw new InferenceError(
     'unsupported',
-    `onnxruntime cannot enforce ${responseFormat.type}. Use a GGUF model, which llama.cpp runs.`,
-    { param: 'response_format' },
+    `onnxruntime cannot ${what} here. Leave it out, or use a GGUF model, which llama.cpp runs.`,
+    { param },
   )
 }
 

@@ -87,6 +87,7 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
       temperature: request.temperature,
       top_p: request.topP,
       seed: request.seed,
+      ...request.sampling,
       ...(request.reasoning === false && { reasoning_effort: 'none' }),
       // Some servers also search calls, and cut them: with functions, the text is searched here.
       ...(request.stop.length > 0 && !request.toolUse && { stop: request.stop }),

@@ -1,4 +1,5 @@
 import { isTriggered, type ToolSyntax } from '../../../structured-output/tool-syntax.ts'
+import type { Sampling } from '../../engine.ts'
 import type { AddonSampler } from './addon.ts'
 import type { LlamaModel } from './load-model.ts'
 
@@ -16,6 +17,7 @@ export interface SamplerSettings {
   readonly temperature: number
   readonly topP: number
   readonly seed: number
+  readonly sampling?: Sampling
   /** null allows any text. */
   readonly grammar: SamplerGrammar | null
   /** Applies the grammar only after its trigger; without one, it applies from the first token. */
@@ -32,20 +34,41 @@ export interface GrammarTrigger {
 /** Longer than a trigger and a token together. */
 const TAIL = 1024
 
+/** Longer than most replies: how many of its last tokens penalties count. */
+const PENALIZED_TOKENS = 65_536
+
+/** @param written the tokens of the reply so far */
+const configOf = (sampling: Sampling, written: readonly number[]): object => {
+  const { top_k: topK, min_p: minP, presence_penalty: presence = 0, frequency_penalty: frequency = 0 } = sampling
+  const repeat = sampling.repeat_penalty ?? sampling.repetition_penalty ?? 1
+  return {
+    ...(topK !== undefined && { topK }),
+    ...(minP !== undefined && { minP }),
+    ...((presence !== 0 || frequency !== 0 || repeat !== 1) && {
+      repeatPenaltyTokens: Uint32Array.from(written),
+      repeatPenaltyMaxTokens: PENALIZED_TOKENS,
+      repeatPenalty: repeat,
+      repeatPenaltyPresencePenalty: presence,
+      repeatPenaltyFrequencyPenalty: frequency,
+    }),
+  }
+}
+
 // llama.cpp takes this seed for "use the clock".
 const CLOCK_SEED = 0xffffffff
 
 export const openSampler = (
   { addon, handle, endsGeneration }: Pick<LlamaModel, 'addon' | 'handle' | 'endsGeneration'>,
   sampleToken: (output: number, sampler: AddonSampler) => Promise<number>,
-  { temperature, topP, seed, grammar, trigger = null }: SamplerSettings,
+  { temperature, topP, seed, sampling = {}, grammar, trigger = null }: SamplerSettings,
 ): Sampler => {
-  const make = (state: object | null): AddonSampler => {
+  const make = (state: object | null, written: readonly number[] = []): AddonSampler => {
     const sampler = new addon.AddonSampler(handle)
     sampler.applyConfig({
       temperature,
       topP,
       seed: seed === CLOCK_SEED ? CLOCK_SEED - 1 : seed,
+      ...configOf(sampling, written),
       ...(state !== null && { grammarEvaluationState: state }),
     })
     return sampler
@@ -81,7 +104,7 @@ export const openSampler = (
       free = false
       const state = stateBehind()
       sampler.dispose()
-      sampler = make(state)
+      sampler = make(state, written)
       // The rest of the trigger's token may not be a valid start of a call. In that case, the token is sampled again.
       if (!addon.AddonSampler.canBeNextTokenForGrammarEvaluationState(state, token)) return sampleToken(output, sampler)
       addon.AddonSampler.acceptGrammarEvaluationStateToken(state, token)

@@ -812,7 +812,7 @@ export interface paths {
         get: operations["getGroup"];
         /**
          * Update a device group
-         * @description Change the name, description, or tags. Omitted fields stay as they are.
+         * @description Change the name, description, tags, or filter. Omitted fields stay as they are.
          */
         put: operations["updateGroup"];
         /**
@@ -4193,6 +4193,7 @@ export interface components {
          *       "significant": true,
          *       "confidence_level": 0.95,
          *       "primary_metric": "accuracy",
+         *       "metric": "accuracy",
          *       "comparisons": [
          *         {
          *           "variant": "candidate",
@@ -4234,12 +4235,14 @@ export interface components {
             significant: boolean;
             confidence_level: number;
             primary_metric: string;
+            /** @description The metric that is compared */
+            metric: string;
             comparisons: components["schemas"]["VariantComparison"][];
             sample_ratio: {
                 chi_square_statistic: number;
                 degrees_of_freedom: number;
                 p_value: number;
-                /** @description p below 0.001: do not trust the comparisons */
+                /** @description p below 0.001, with at least five devices expected of each variant: do not trust the comparisons. Also true, with the figures of the devices that reported the metric, if only these do not match */
                 mismatch: boolean;
             } | null;
             warnings: string[];
@@ -6547,7 +6550,7 @@ export interface components {
             /** @description The metric that stop_when and `publish: best` use: loss (the default), accuracy, one that devices report (f1), or one from the held-out evaluation (evaluation.f1) */
             metric?: string;
             /**
-             * @description Which values of metric are better. Default: inferred from its name; losses, errors, costs, and times are minimized, all others maximized
+             * @description Which values of metric are better. Default: inferred from its name; losses, errors, failures, costs, times, and memory are minimized, all others maximized
              * @enum {string}
              */
             goal?: "minimize" | "maximize";
@@ -13677,6 +13680,10 @@ export interface operations {
     };
     getExperimentAnalytics: {
         parameters: {
+            query?: {
+                /** @description Compare in this metric, for example to guard it. Default: the primary metric, which decides */
+                metric?: string;
+            };
             path: {
                 /** @description Id of an experiment */
                 experiment_id: components["parameters"]["ExperimentId"];

@@ -16,7 +16,7 @@ const sample = (
 })
 
 const analyze = (...variants: VariantSample[]) =>
-  analyseExperiment({ variants, primaryMetric: 'accuracy', confidenceLevel: 0.95 })
+  analyseExperiment({ variants, metric: 'accuracy', confidenceLevel: 0.95 })
 
 // Student's sleep data. Expected values are from SciPy 1.17 (ttest_ind without equal variances, chisquare).
 const drug1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2]
@@ -129,6 +129,33 @@ describe('the analysis of an experiment', () => {
     })
     expect(warnings.filter((warning) => warning.includes('sample-ratio mismatch'))).toHaveLength(1)
     expect(analyze(half('a', 1000), half('b', 950)).sampleRatio).toMatchObject({ mismatch: false })
+  })
+
+  it('finds a sample-ratio mismatch of the devices that are compared, even if all report other metrics', () => {
+    const many = Array.from({ length: 20 }, () => drug1).flat()
+    const { sampleRatio, warnings } = analyze(sample('a', 0.5, many, 300), sample('b', 0.5, many.slice(0, 100), 300))
+    expect(sampleRatio).toMatchObject({ statistic: expect.closeTo(100 / 3, 9), mismatch: true })
+    expect(warnings[0]).toMatch(/^The numbers of devices that reported 'accuracy' do not match the allocations/)
+    const fewer = analyze(sample('a', 0.5, many, 300), sample('b', 0.5, many.slice(0, 180), 300))
+    expect(fewer).toMatchObject({ sampleRatio: { statistic: 0, mismatch: false }, warnings: [] })
+  })
+
+  it('finds no sample-ratio mismatch as long as too few devices are expected of a variant', () => {
+    const early = analyze(sample('a', 0.99, drug1, 18), sample('b', 0.01, drug1.slice(5), 2))
+    expect(early.sampleRatio).toMatchObject({ pValue: expect.closeTo(0.0000522786578327, 12), mismatch: false })
+    expect(early.warnings).toContain('The sample-ratio check is unreliable: there are too few devices for it yet.')
+    expect(analyze(sample('a', 0.99, drug1, 450), sample('b', 0.01, drug1, 50)).sampleRatio!.mismatch).toBe(true)
+  })
+
+  it('decides nothing if a few devices of one variant lack the rare values of the other, and warns', () => {
+    const rare = Array.from({ length: 570 }, (_, index) => (index % 20 === 0 ? 0 : 1))
+    const few = Array.from({ length: 30 }, () => 1)
+    const { significant, comparisons, warnings } = analyze(sample('old', 0.95, rare), sample('new', 0.05, few))
+    expect([significant, comparisons[0]!.decided]).toEqual([true, false])
+    expect(warnings).toEqual([
+      "All devices of 'new' measured the same value: with a variance of 0 for it, the p-value of 'new' is too low if " +
+        'other values are rare. Rely on the always-valid interval.',
+    ])
   })
 
   it('warns if a significant p-value is valid only for a single planned look', () => {

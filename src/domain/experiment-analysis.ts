@@ -36,7 +36,10 @@ export interface ExperimentAnalysis {
   readonly pValue: number | null
   readonly significant: boolean
   readonly comparisons: readonly Comparison[]
-  /** Whether device counts match their allocations; null without any devices. */
+  /**
+   * Whether device counts match their allocations; null without any devices. Of the devices that reported any metric, unless
+   * only those that reported the metric, and so are compared, do not match.
+   */
   readonly sampleRatio: (ChiSquare & { readonly mismatch: boolean }) | null
   readonly warnings: readonly string[]
 }
@@ -47,16 +50,16 @@ const MIN_DEVICES = 2
 /** Pearson's test is unreliable if fewer are expected (Cochran 1954). */
 const MIN_EXPECTED = 5
 
-/** Analyzes an experiment from its measurements so far. `confidenceLevel` lies between 0 and 1. */
+/** Analyzes an experiment in one metric, from its measurements so far. `confidenceLevel` lies between 0 and 1. */
 export const analyseExperiment = (experiment: {
   readonly variants: readonly VariantSample[]
-  readonly primaryMetric: string
+  readonly metric: string
   readonly confidenceLevel: number
 }): ExperimentAnalysis => {
-  const { variants, primaryMetric, confidenceLevel } = experiment
+  const { variants, metric, confidenceLevel } = experiment
   const [baseline, ...others] = variants
   const alpha = 1 - confidenceLevel
-  const sampleOf = (variant: VariantSample): Moments => variant.metrics.get(primaryMetric) ?? NO_MOMENTS
+  const sampleOf = (variant: VariantSample): Moments => variant.metrics.get(metric) ?? NO_MOMENTS
   const first = baseline === undefined ? NO_MOMENTS : sampleOf(baseline)
   const tests = others.map((variant) => welchTest(sampleOf(variant), first, confidenceLevel))
   const adjusted = holmAdjusted(tests.map((test) => test?.pValue ?? null))
@@ -77,15 +80,18 @@ export const analyseExperiment = (experiment: {
   })
   const made = comparisons.flatMap(({ adjustedPValue }) => (adjustedPValue === null ? [] : [adjustedPValue]))
   const pValue = made.length === 0 ? null : Math.min(...made)
-  const sampleRatio = ratioOf(variants)
+  const reporting = ratioOf(variants, ({ devices }) => devices)
+  const compared = ratioOf(variants, (variant) => sampleOf(variant).count)
+  const isMetricMissing = reporting?.mismatch === false && compared?.mismatch === true
+  const sampleRatio = isMetricMissing ? compared : reporting
   return {
     pValue,
     significant: pValue !== null && pValue < alpha,
     comparisons,
     sampleRatio,
     warnings: [
-      ...thinWarnings(variants, primaryMetric),
-      ...ratioWarnings(variants, sampleRatio),
+      ...thinWarnings(variants, metric),
+      ...ratioWarnings(variants, sampleRatio, isMetricMissing ? `devices that reported '${metric}'` : 'devices'),
       ...comparisonWarnings(comparisons, variants, sampleOf, alpha),
     ],
   }
@@ -93,13 +99,23 @@ export const analyseExperiment = (experiment: {
 
 const allocated = (variants: readonly VariantSample[]) => variants.filter(({ allocation }) => allocation > 0)
 
-const ratioOf = (variants: readonly VariantSample[]): ExperimentAnalysis['sampleRatio'] => {
+const ratioOf = (
+  variants: readonly VariantSample[],
+  countOf: (variant: VariantSample) => number,
+): ExperimentAnalysis['sampleRatio'] => {
   const drawn = allocated(variants)
   const test = fitTest(
-    drawn.map(({ devices }) => devices),
+    drawn.map(countOf),
     drawn.map(({ allocation }) => allocation),
   )
-  return test && { ...test, mismatch: test.pValue < MISMATCH_BELOW }
+  return (
+    test && { ...test, mismatch: test.pValue < MISMATCH_BELOW && smallestExpected(variants, countOf) >= MIN_EXPECTED }
+  )
+}
+
+const smallestExpected = (variants: readonly VariantSample[], countOf: (variant: VariantSample) => number): number => {
+  const whole = variants.reduce((sum, variant) => sum + countOf(variant), 0)
+  return Math.min(...allocated(variants).map(({ allocation }) => allocation * whole))
 }
 
 const thinWarnings = (variants: readonly VariantSample[], metric: string): string[] =>
@@ -110,17 +126,21 @@ const thinWarnings = (variants: readonly VariantSample[], metric: string): strin
     return [`${have} of variant '${name}' has reported '${metric}': at least ${MIN_DEVICES} are needed to compare it.`]
   })
 
-const ratioWarnings = (variants: readonly VariantSample[], ratio: ExperimentAnalysis['sampleRatio']): string[] => {
+const ratioWarnings = (
+  variants: readonly VariantSample[],
+  ratio: ExperimentAnalysis['sampleRatio'],
+  counted: string,
+): string[] => {
   if (ratio === null) return []
   if (ratio.mismatch) {
     return [
-      'The device counts of the variants do not match their allocations (sample-ratio mismatch): ' +
+      `The numbers of ${counted} do not match the allocations of the variants (sample-ratio mismatch): ` +
         'something keeps the devices of one variant from reporting. Find the cause before trusting any comparison.',
     ]
   }
-  const whole = variants.reduce((sum, { devices }) => sum + devices, 0)
-  const smallest = Math.min(...allocated(variants).map(({ allocation }) => allocation * whole))
-  return smallest < MIN_EXPECTED ? ['The sample-ratio check is unreliable: there are too few devices for it yet.'] : []
+  return smallestExpected(variants, ({ devices }) => devices) < MIN_EXPECTED
+    ? ['The sample-ratio check is unreliable: there are too few devices for it yet.']
+    : []
 }
 
 const comparisonWarnings = (
@@ -135,6 +155,13 @@ const comparisonWarnings = (
       return [
         `Within '${variant}' and within '${baseline}', all devices measured the same value: ` +
           'there is no variation to test against.',
+      ]
+    }
+    const constant = pair.find((one) => sampleOf(one).count >= MIN_DEVICES && sampleOf(one).m2 === 0)
+    if (welch !== null && constant !== undefined) {
+      return [
+        `All devices of '${constant.name}' measured the same value: with a variance of 0 for it, the p-value of '${variant}' ` +
+          'is too low if other values are rare. Rely on the always-valid interval.',
       ]
     }
     if (adjustedPValue !== null && adjustedPValue < alpha && !decided) {

@@ -9,9 +9,9 @@ export type ExperimentEvent = 'start' | 'pause' | 'resume' | 'complete' | 'cance
 
 /**
  * A paused experiment assigns no variants and accepts no observations until it is resumed. `start` is allowed only once. A
- * finished experiment is final, as are its results.
+ * finished experiment is final; its results change only when one of its devices is erased.
  */
-export const EXPERIMENT_TRANSITIONS: Readonly<
+const EXPERIMENT_TRANSITIONS: Readonly<
   Record<ExperimentStatus, Readonly<Partial<Record<ExperimentEvent, ExperimentStatus>>>>
 > = {
   draft: { start: 'running', cancel: 'cancelled' },

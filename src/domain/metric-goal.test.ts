@@ -79,6 +79,13 @@ describe('the direction of a metric', () => {
     'out_of_domain_loss',
     'per_class_error',
     'accuracy_loss',
+    'crash_rate',
+    'crashesPerHour',
+    'failed_requests',
+    'timeouts',
+    'dropped_frames',
+    'peak_memory_mb',
+    'hallucination_rate',
   ])('minimizes %s', (name) => expect(goalOf(name)).toBe('minimize'))
 
   it.each([
@@ -104,6 +111,9 @@ describe('the direction of a metric', () => {
     'log_likelihood',
     'negative_recall',
     'loss_reduction',
+    'crash_free_rate',
+    'free_memory_mb',
+    'memory_free',
     'x',
     '@',
   ])('maximizes %s', (name) => expect(goalOf(name)).toBe('maximize'))

@@ -5,7 +5,9 @@ const LOWER_IS_BETTER = new Set(
   (
     'loss losses logloss mlogloss xent nll nloglik error errors merror err errs cost costs perplexity perplexities ppl entropy ' +
     'crossentropy divergence kl kld jsd deviance regret hinge brier mse rmse nrmse msle rmsle mae mape smape mase wape wer cer eer ' +
-    'ece fid kid fpr fnr false latency latencies duration durations time times seconds second secs sec ms millis milliseconds minutes'
+    'ece fid kid fpr fnr false latency latencies duration durations time times seconds second secs sec ms millis milliseconds minutes ' +
+    'crash crashes crashed failure failures failed fail fails timeout timeouts rejection rejections rejected drop drops dropped ' +
+    'retry retries violation violations hallucination hallucinations jitter memory rss oom energy drain'
   ).split(' '),
 )
 
@@ -13,13 +15,13 @@ const LOWER_IS_BETTER = new Set(
 const HIGHER_IS_BETTER = new Set(
   (
     'accuracy acc precision recall sensitivity specificity f auc auroc auprc roc iou dice ssim psnr bleu rouge meteor likelihood ' +
-    'correct hits reward return gain reduction improvement similarity correlation throughput speed fps qps'
+    'correct hits reward return gain reduction improvement similarity correlation throughput speed fps qps free'
   ).split(' '),
 )
 
 /** The words before a preposition name what is measured: `time_to_accuracy` is a time. */
 const PREPOSITIONS = new Set('at between by for in of on over per to'.split(' '))
-const NEGATIONS = new Set(['neg', 'negative', 'minus'])
+const NEGATIONS = new Set(['neg', 'negative', 'minus', 'free', 'available'])
 /** Prefixes that are joined to a metric's name in lower case, as in `valloss`. */
 const SPLIT = /^(?:train|training|val|valid|validation|test|eval|dev)(.+)$/
 /** Suffixes that are joined to what is measured in lower case, as in `bceloss` and `meansquarederror`. */
@@ -48,7 +50,10 @@ const goalIn = (words: readonly string[]): Goal | null => {
   return isMinimized === isNegated ? 'maximize' : 'minimize'
 }
 
-/** Infers from a metric's name which values are better: losses, errors, costs, and times are minimized, others maximized. */
+/**
+ * Infers from a metric's name which values are better: losses, errors, failures, costs, times, and memory are minimized, others
+ * maximized.
+ */
 export const goalOf = (name: string): Goal => {
   const words = wordsOf(name)
   const at = words.findIndex((word, index) => index > 0 && PREPOSITIONS.has(word))

@@ -83,7 +83,10 @@ export const experiments: Resource = {
     move('resume', 'Resumed', 'resume an experiment'),
     move('complete', 'Completed', 'complete an experiment'),
     move('cancel', 'Canceled', 'cancel an experiment'),
-    action('results', 'compare the variants of an experiment', `GET ${AT}/analytics`, { args: [experiment] }),
+    action('results', 'compare the variants of an experiment', `GET ${AT}/analytics`, {
+      args: [experiment],
+      options: [option('--metric <name>', 'compare in this metric (default: the primary one)', 'metric')],
+    }),
     action('assignment', "show a device's variant", `GET ${AT}/assignment`, { args: [experiment], options: [DEVICE] }),
     action('observe', 'add an observation from a device', `POST ${AT}/observations`, {
       args: [experiment],

@@ -37,7 +37,7 @@ export const createEstimatesService = (
       return { name, allocation, sample, interval: meanInterval(sample, confidenceLevel) }
     })
     const { comparisons } = analyseExperiment({
-      primaryMetric,
+      metric: primaryMetric,
       confidenceLevel,
       variants: measured.map(({ name, allocation, sample }) => ({
         name,

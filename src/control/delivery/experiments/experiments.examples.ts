@@ -67,6 +67,7 @@ export const experimentExamples = {
     significant: true,
     confidence_level: 0.95,
     primary_metric: 'accuracy',
+    metric: 'accuracy',
     comparisons: [
       {
         variant: 'candidate',

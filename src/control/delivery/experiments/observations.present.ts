@@ -23,7 +23,7 @@ export const presentPlacement = ({
 type Analysed = Awaited<ReturnType<ObservationsService['analytics']>>
 
 /** Returns an experiment's analysis with the API's field names. */
-export const presentAnalysis = ({ experiment, variants, analysis }: Analysed): Static<typeof Analytics> => ({
+export const presentAnalysis = ({ experiment, metric, variants, analysis }: Analysed): Static<typeof Analytics> => ({
   experiment_id: experiment.id,
   status: experiment.status,
   variants: variants.map(({ variant, devices, metrics }) => ({
@@ -32,12 +32,13 @@ export const presentAnalysis = ({ experiment, variants, analysis }: Analysed): S
     accuracy: metrics.get('accuracy')?.devices.mean ?? null,
     loss: metrics.get('loss')?.devices.mean ?? null,
     allocation: variant.allocation,
-    metrics: Object.fromEntries([...metrics].map(([metric, sample]) => [metric, presentSample(sample)])),
+    metrics: Object.fromEntries([...metrics].map(([name, sample]) => [name, presentSample(sample)])),
   })),
   p_value: analysis.pValue,
   significant: analysis.significant,
   confidence_level: experiment.confidenceLevel,
   primary_metric: experiment.primaryMetric,
+  metric,
   comparisons: analysis.comparisons.map((one) => presentComparison(one, experiment.confidenceLevel)),
   sample_ratio: analysis.sampleRatio && {
     chi_square_statistic: analysis.sampleRatio.statistic,

@@ -9,6 +9,7 @@ import { ExperimentParams } from './experiments.schema.ts'
 import { presentAnalysis, presentEstimates, presentPlacement } from './observations.present.ts'
 import {
   Analytics,
+  AnalyticsQuery,
   Estimates,
   EstimatesQuery,
   ObservationsBody,
@@ -100,11 +101,15 @@ export const observationsRoutes = (
         summary: 'Compare the variants of an experiment',
         description: 'The measurements of each variant, and whether they differ.',
         params: ExperimentParams,
+        querystring: AnalyticsQuery,
         response: { 200: Analytics },
       },
-      config: { access: 'models:read', errors: ['not_found'] } satisfies RouteConfig,
+      config: { access: 'models:read', errors: ['bad_request', 'not_found'], beforeInvalid } satisfies RouteConfig,
     },
-    async (request) => presentAnalysis(await observations.analytics(callerOf(request), request.params.experiment_id)),
+    async (request) => {
+      const { params, query } = request
+      return presentAnalysis(await observations.analytics(callerOf(request), params.experiment_id, query.metric))
+    },
   )
 
   app.get(

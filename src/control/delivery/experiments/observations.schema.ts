@@ -73,6 +73,15 @@ export const EstimatesQuery = Type.Object({
   ),
 })
 
+export const AnalyticsQuery = Type.Object({
+  metric: Type.Optional(
+    Type.String({
+      pattern: METRIC_NAME,
+      description: 'Compare in this metric, for example to guard it. Default: the primary metric, which decides',
+    }),
+  ),
+})
+
 export const Estimates = Body(
   'ExperimentEstimates',
   'Estimates of an experiment over time',
@@ -138,13 +147,13 @@ export const Analytics = Body(
     ),
     p_value: Nullable(
       Type.Number({
-        description:
-          "The smallest adjusted p-value of Welch's t-tests of the primary metric; each device is one sample",
+        description: "The smallest adjusted p-value of Welch's t-tests of the metric; each device is one sample",
       }),
     ),
     significant: Type.Boolean(),
     confidence_level: ConfidenceLevel,
     primary_metric: Type.String(),
+    metric: Type.String({ description: 'The metric that is compared' }),
     comparisons: Type.Array(
       Part('VariantComparison', 'A variant compared with the first', {
         variant: Type.String(),
@@ -167,7 +176,10 @@ export const Analytics = Body(
         chi_square_statistic: Type.Number(),
         degrees_of_freedom: Type.Integer(),
         p_value: Type.Number(),
-        mismatch: Type.Boolean({ description: 'p below 0.001: do not trust the comparisons' }),
+        mismatch: Type.Boolean({
+          description:
+            'p below 0.001, with at least five devices expected of each variant: do not trust the comparisons. Also true, with the figures of the devices that reported the metric, if only these do not match',
+        }),
       }),
     ),
     warnings: Type.Array(Type.String()),

@@ -134,15 +134,19 @@ export const createObservationsService = (
       return new Map(samples.filter((one) => one.metric === metric).map(({ variant, devices }) => [variant, devices]))
     },
 
+    /** Compares the variants in this metric, or in the primary one. */
     async analytics(
       caller: Caller,
       id: string,
+      requested?: string,
     ): Promise<{
       experiment: StoredExperiment
+      metric: string
       variants: { variant: StoredVariant; devices: number; metrics: ReadonlyMap<string, MetricSample> }[]
       analysis: ExperimentAnalysis
     }> {
       const experiment = await experiments.get(caller, id)
+      const metric = requested ?? experiment.primaryMetric
       const [samples, counts] = await Promise.all([
         observationsStore.samples(database.sql, id),
         observationsStore.devices(database.sql, id),
@@ -153,17 +157,17 @@ export const createObservationsService = (
         metrics: new Map(samples.filter((one) => one.variant === index).map((one) => [one.metric, one])),
       }))
       const analysis = analyseExperiment({
-        primaryMetric: experiment.primaryMetric,
+        metric,
         confidenceLevel: experiment.confidenceLevel,
         variants: variants.map(({ variant, devices: count, metrics }) => ({
           name: variant.name,
           allocation: variant.allocation,
           devices: count,
-          metrics: new Map<string, Moments>([...metrics].map(([metric, sample]) => [metric, sample.devices])),
+          metrics: new Map<string, Moments>([...metrics].map(([name, sample]) => [name, sample.devices])),
         })),
       })
       const warnings = [...experiments.replacementsOf(experiment), ...analysis.warnings]
-      return { experiment, variants, analysis: { ...analysis, warnings } }
+      return { experiment, metric, variants, analysis: { ...analysis, warnings } }
     },
   }
 }

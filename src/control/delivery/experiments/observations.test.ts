@@ -77,6 +77,7 @@ describe('the analytics of an experiment', () => {
       significant: false,
       confidence_level: 0.95,
       primary_metric: 'accuracy',
+      metric: 'accuracy',
       comparisons: [
         {
           variant: 'treatment',
@@ -97,6 +98,31 @@ describe('the analytics of an experiment', () => {
     })
   })
 
+  it('compare the variants in any metric that is asked for', async () => {
+    const { ask, id, variants, observe } = await openRunning(10)
+    const measured = (names: readonly string[], battery: number) =>
+      names.map((device_id, at) => ({ device_id, metrics: { accuracy: at, battery: battery + (at % 2) } }))
+    const [control, treatment] = [variants.control!.slice(0, 10), variants.treatment!.slice(0, 10)]
+    await observe({ observations: [...measured(control, 0), ...measured(treatment, 10)] })
+    const compare = async (query: string) => ask('GET', `/${id}/analytics${query}`)
+    expect((await compare('?metric=battery')).body).toMatchObject({
+      primary_metric: 'accuracy',
+      metric: 'battery',
+      significant: true,
+      comparisons: [{ difference: expect.closeTo(10, 9), decided: true }],
+      warnings: [],
+    })
+    expect((await compare('')).body).toMatchObject({ metric: 'accuracy', significant: false })
+    expect((await compare('?metric=unknown')).body).toMatchObject({
+      significant: false,
+      warnings: [expect.stringContaining("has reported 'unknown'"), expect.stringContaining('treatment')],
+    })
+    expect(await compare(`?metric=${'x'.repeat(200)}`)).toMatchObject({
+      status: 400,
+      body: { message: expect.stringContaining('metric') },
+    })
+  })
+
   it('are nulls with the reason before anything is measured', async () => {
     const { ask, createHalves } = await openExperiments()
     const { id } = await createHalves({ primary_metric: 'loss', confidence_level: 0.9 })
@@ -114,6 +140,7 @@ describe('the analytics of an experiment', () => {
         significant: false,
         confidence_level: 0.9,
         primary_metric: 'loss',
+        metric: 'loss',
         comparisons: [
           {
             variant: 'treatment',

@@ -98,7 +98,7 @@ export const groupsRoutes = (app: App, groups: GroupsService, now: () => Date): 
       schema: {
         operationId: 'updateGroup',
         summary: 'Update a device group',
-        description: 'Change the name, description, or tags. Omitted fields stay as they are.',
+        description: 'Change the name, description, tags, or filter. Omitted fields stay as they are.',
         params: GroupParams,
         body: UpdateGroupBody,
         response: { 200: Group },

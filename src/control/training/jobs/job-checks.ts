@@ -1,6 +1,9 @@
+import { MIN_GROUP_SIZE } from '../../../domain/disclosure.ts'
 import { badRequest } from '../../../domain/errors.ts'
 import { DEFAULT_METRIC, objectiveOf, requireMetric } from '../../../domain/job-metric.ts'
+import { STRATEGY_RULES, type StrategyName } from '../../../domain/strategy-rules.ts'
 import type { JobSettings, RoundSizes } from '../../../domain/training-job.ts'
+import { showName } from '../../../tensors/shape.ts'
 import type { NewJob } from './new-job.ts'
 
 /** A warning if fewer devices are active than an asynchronous round needs updates: a device delivers once to a round. */
@@ -10,6 +13,23 @@ export const closesEarlyWith = (active: number, { minDevices, requested }: Round
     : `strategy_options.buffer is ${requested}, and ${active === 1 ? '1 device is' : `${active} devices are`} active. A device ` +
       `delivers once to a round, so a round closes with fewer updates, at least min_devices (${minDevices}), once all active ` +
       'devices have delivered. Lower buffer, or add devices.'
+
+/** A warning if noise or an optimizer changes variances of a batch normalization, which then may become negative. */
+export const movesVariances = (variances: string | null, strategy: StrategyName, isPrivate: boolean): string | null => {
+  if (variances === null || !(isPrivate || 'beta1' in STRATEGY_RULES[strategy].options)) return null
+  return (
+    `model: ${isPrivate ? 'the noise' : strategy} also changes ${showName(variances)}, the variances of a batch normalization. If one ` +
+    'becomes negative, the model returns NaN. Use group normalization instead.'
+  )
+}
+
+/** A warning if the figures that publish or stop_when compares may be withheld from a member; `active` counts devices by member. */
+export const comparesWithheld = (active: readonly number[]): string | null =>
+  active.every((count) => count === 0 || count >= MIN_GROUP_SIZE)
+    ? null
+    : `publish: best and stop_when use only figures that all members may see, those that at least ${MIN_GROUP_SIZE} devices of each ` +
+      'organization reported, and not all members have that many active devices. Without such figures, all rounds run, and the last ' +
+      'result is published.'
 
 /**
  * The job's metric and goal; nothing if the metric is the loss without a stated goal. Stores the goal even if the metric's

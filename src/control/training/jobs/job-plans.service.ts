@@ -23,11 +23,18 @@ import {
 import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
 import type { Context } from '../../context.ts'
 import type { Ledger } from '../../federations/ledger.service.ts'
-import type { PrivateDraws } from '../../fleet/selection/selection.service.ts'
+import type { PrivateDraws, Scope } from '../../fleet/selection/selection.service.ts'
 import type { ModelLayouts } from '../rounds/model-layouts.service.ts'
 import type { ParticipantScope, ParticipantScopes } from '../rounds/participant-scope.service.ts'
 import { requireNoNoise, type SecureSteps } from '../secure-rounds/secure-steps.service.ts'
-import { closesEarlyWith, objectiveIn, requireMeasured, requireNothingAtOdds } from './job-checks.ts'
+import {
+  closesEarlyWith,
+  comparesWithheld,
+  movesVariances,
+  objectiveIn,
+  requireMeasured,
+  requireNothingAtOdds,
+} from './job-checks.ts'
 import type { NewJob } from './new-job.ts'
 
 /** A job that may be created. */
@@ -58,14 +65,7 @@ export const createJobPlans = (
     readonly ledger: Pick<Ledger, 'quote' | 'noiseFor'>
   },
 ) => {
-  /** Only the owner of a model adds versions to it: a model shared with a federation can be trained, but not published to. */
-  const publishOf = (caller: Caller, { publish }: NewJob, model: StoredModel): Publish => {
-    if (sees(caller, model.orgId)) return publish ?? 'last'
-    if (publish === undefined || publish === 'none') return 'none'
-    throw badRequest(
-      `publish: '${model.name ?? model.id}' belongs to another organization, and only that organization can add versions to it. Leave publish out.`,
-    )
-  }
+  const eligible = (scope: Scope): Promise<number> => draws.countEligible(database.sql, scope)
 
   const modelOf = async (caller: Caller, reference: string) => {
     const advice = 'Use a model in the catalog that has an uploaded version.'
@@ -117,8 +117,7 @@ export const createJobPlans = (
       const isAsynchronous = STRATEGY_RULES[strategy.name].asynchronous
       const orgOfModel = async () => (await modelOf(caller, requested.model)).model.orgId
       const participantScope = await scopes.resolve(caller, requested, orgOfModel)
-      const population =
-        requested.privacy === undefined ? null : await draws.countEligible(database.sql, participantScope.scope)
+      const population = requested.privacy === undefined ? null : await eligible(participantScope.scope)
       const targetDevices =
         requested.targetDevices ??
         (population === null ? null : leastTarget(minDevices, population)) ??
@@ -129,7 +128,7 @@ export const createJobPlans = (
       if (population !== null && population >= minDevices) requireLikelyDraw({ minDevices, targetDevices }, population)
       const { model, version } = await modelOf(caller, requested.model)
       const publish = publishOf(caller, requested, model)
-      const { rawVector, unreadable, warning } = await layouts.judge(version, {
+      const { rawVector, unreadable, warning, variances } = await layouts.judge(version, {
         declared: requested.rawVector,
         guessed: true,
         trees: STRATEGY_RULES[strategy.name].trees === true,
@@ -140,8 +139,10 @@ export const createJobPlans = (
       }
       const closesEarly =
         isAsynchronous && minDevices < sizes.requested
-          ? closesEarlyWith(await draws.countEligible(database.sql, participantScope.scope), sizes)
+          ? closesEarlyWith(await eligible(participantScope.scope), sizes)
           : null
+      const compares = publish === 'best' || requested.stopWhen !== undefined
+      const withheld = compares ? await withheldFigures(eligible, participantScope) : null
       const count = requested.rounds ?? JOB_ROUNDS.default
       const sampleRate = population === null ? 1 : samplingOf(targetDevices, population).sampleRate
       const privacy =
@@ -154,7 +155,9 @@ export const createJobPlans = (
       }
       return {
         modelId: version.modelId,
-        warnings: [warning, closesEarly].filter((one) => one !== null),
+        warnings: [warning, closesEarly, withheld, movesVariances(variances, strategy.name, privacy !== null)].filter(
+          (one) => one !== null,
+        ),
         participantScope,
         settings: {
           strategy,
@@ -180,3 +183,21 @@ export const createJobPlans = (
     },
   }
 }
+
+/** Only the owner of a model adds versions to it: a model shared with a federation can be trained, but not published to. */
+const publishOf = (caller: Caller, { publish }: NewJob, model: StoredModel): Publish => {
+  if (sees(caller, model.orgId)) return publish ?? 'last'
+  if (publish === undefined || publish === 'none') return 'none'
+  throw badRequest(
+    `publish: '${model.name ?? model.id}' belongs to another organization, and only that organization can add versions to it. Leave publish out.`,
+  )
+}
+
+/** A warning if members of the federation have too few devices for what the job compares. */
+const withheldFigures = async (
+  eligible: (scope: Scope) => Promise<number>,
+  { federationId, scope }: ParticipantScope,
+): Promise<string | null> =>
+  federationId === null || scope.orgIds === 'any'
+    ? null
+    : comparesWithheld(await Promise.all(scope.orgIds.map((orgId) => eligible({ ...scope, orgIds: [orgId] }))))

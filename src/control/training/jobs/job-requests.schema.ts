@@ -125,7 +125,7 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
   goal: Type.Optional(
     OneOf(GOALS, {
       description:
-        'Which values of metric are better. Default: inferred from its name; losses, errors, costs, and times are minimized, all others maximized',
+        'Which values of metric are better. Default: inferred from its name; losses, errors, failures, costs, times, and memory are minimized, all others maximized',
     }),
   ),
   publish: Type.Optional(

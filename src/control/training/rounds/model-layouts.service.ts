@@ -21,7 +21,12 @@ interface ModelContent {
   /** Why its tensors cannot be read; null if they can. */
   readonly unreadable: string | null
   readonly warning: string | null
+  /** A tensor with the variances of a batch normalization. */
+  readonly variances: string | null
 }
+
+/** In PyTorch's and in Keras's files. */
+const VARIANCES = /(^|[./])(running_var|moving_variance)(:0)?$/
 
 /** Determines from its file whether a model can be aggregated. */
 export const createModelLayouts = ({ blobs, workers }: Context) => {
@@ -84,10 +89,11 @@ export const createModelLayouts = ({ blobs, workers }: Context) => {
         }
         const unreadable =
           layout === null && !trees ? notAggregable({ title: titleOf(format), advice: advice ?? '' }) : null
-        return { rawVector, unreadable, warning: rawVector ? warning : null }
+        const variances = layout?.find(({ name }) => VARIANCES.test(name))?.name ?? null
+        return { rawVector, unreadable, warning: rawVector ? warning : null, variances }
       } catch (error) {
         if (declared || !isRefusal(error)) throw error
-        return { rawVector: false, unreadable: error.message, warning: null }
+        return { rawVector: false, unreadable: error.message, warning: null, variances: null }
       }
     },
 
@@ -102,7 +108,7 @@ export const createModelLayouts = ({ blobs, workers }: Context) => {
         isNeeded,
         trees = false,
       }: { readonly declared: boolean; readonly isNeeded: boolean; readonly trees?: boolean },
-    ): Promise<Omit<ModelContent, 'unreadable'>> {
+    ): Promise<Pick<ModelContent, 'rawVector' | 'warning'>> {
       if (trees && declared)
         throw badRequest('raw_vector: the strategy combines models of trees. Leave raw_vector out.')
       if (version === null) return { rawVector: declared, warning: null }

@@ -1,7 +1,10 @@
+import { useApi } from '../../api/use-api.ts'
 import { Badge } from '../../parts/cells.tsx'
-import { TablePanel } from '../../parts/list-page.tsx'
+import { Choice } from '../../parts/form.tsx'
+import { LoadedTable } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { measure, percent } from '../../text/format.ts'
+import { usePageState } from '../../url/use-page-state.ts'
 import type { Analytics, Comparison } from './experiment-records.ts'
 
 const range = (interval: { readonly lower: number; readonly upper: number } | null): string =>
@@ -20,13 +23,35 @@ const columnsFor = (level: number): readonly Column<Comparison>[] => [
   },
 ]
 
-/** Compares every variant with the first one. */
-export const ComparisonsTable = ({ analytics }: { readonly analytics: Analytics }) => (
-  <TablePanel
-    title="Comparisons"
-    aside={`of ${analytics.primary_metric}, with Welch’s t-test`}
-    columns={columnsFor(analytics.confidence_level)}
-    rows={analytics.comparisons}
-    rowKey="variant"
-  />
-)
+interface ComparisonsProps {
+  readonly analytics: Analytics
+  readonly often: { readonly everyMs?: number }
+}
+
+const DEFAULTS = { metric: '' }
+
+/** Compares every variant with the first one, in any metric. */
+export const ComparisonsTable = ({ analytics, often }: ComparisonsProps) => {
+  const [state, change] = usePageState(DEFAULTS)
+  const { experiment_id, primary_metric: primary, confidence_level: level, variants } = analytics
+  const metrics = [...new Set([primary, ...variants.flatMap((variant) => Object.keys(variant.metrics))])]
+  const metric = metrics.includes(state.metric) ? state.metric : primary
+  const params = { path: { experiment_id }, query: { metric } }
+  return (
+    <LoadedTable
+      title="Comparisons"
+      aside={
+        <Choice
+          label="Metric"
+          value={metric}
+          options={metrics.map((name) => [name, `of ${name}`] as const)}
+          onChange={(name) => change({ metric: name === primary ? '' : name })}
+        />
+      }
+      columns={columnsFor(level)}
+      query={useApi('/api/v1/experiments/{experiment_id}/analytics', params, often)}
+      rows={({ comparisons }) => comparisons}
+      rowKey="variant"
+    />
+  )
+}

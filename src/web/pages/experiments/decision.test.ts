@@ -26,6 +26,7 @@ const measured = (name: string, devices: number): Analytics['variants'][number] 
 })
 
 const analytics = (fields: Partial<Analytics>): Analytics => ({
+  metric: 'accuracy',
   experiment_id: '1',
   status: 'running',
   variants: [measured('old', 9), measured('new', 9)],
@@ -79,5 +80,6 @@ it('says how large the difference is, and which variants lack devices', () => {
 
 it('lower is better for errors and costs, higher for all other metrics', () => {
   expect(['loss', 'val_loss', 'latency_ms', 'word_error_rate'].map(betterOf)).toEqual(Array(4).fill('lowest'))
-  expect(['accuracy', 'f1', 'clicks'].map(betterOf)).toEqual(Array(3).fill('highest'))
+  expect(['crash_rate', 'memory_mb', 'bytes_sent', 'battery_drain'].map(betterOf)).toEqual(Array(4).fill('lowest'))
+  expect(['accuracy', 'f1', 'clicks', 'battery_level'].map(betterOf)).toEqual(Array(4).fill('highest'))
 })

@@ -8,9 +8,9 @@ export interface Decision {
   readonly reasons: readonly string[]
 }
 
-/** Lower is better for errors, times and costs, such as memory and battery; higher is better for others. */
+/** Lower is better for errors, times and costs, such as bytes and the use of the battery; higher is better for others. */
 export const betterOf = (metric: string): 'lowest' | 'highest' =>
-  goalOf(metric) === 'minimize' || /bytes|battery/i.test(metric) ? 'lowest' : 'highest'
+  goalOf(metric) === 'minimize' || /bytes|battery(?!_?level)/i.test(metric) ? 'lowest' : 'highest'
 
 const between = ({ always_valid_interval: interval }: Comparison): string =>
   interval === null ? '' : ` (${measure(interval.lower)} to ${measure(interval.upper)})`

@@ -132,7 +132,7 @@ const Body = ({ experiment }: { readonly experiment: Experiment }) => {
               <KeyFigures experiment={experiment} analytics={data} />
               <Loaded query={estimates}>{(points) => <EstimateCurves estimates={points} />}</Loaded>
               <VariantsTable experiment={experiment} analytics={data} estimates={estimates.data} />
-              <ComparisonsTable analytics={data} />
+              <ComparisonsTable analytics={data} often={often} />
             </>
           )}
         </Loaded>

@@ -27,6 +27,18 @@ const variantsOf = async (values: Row, find: (kind: Kind, name: string) => Promi
   return { variants, ...(found.length > 0 && { target_groups: found }) }
 }
 
+/** Shows the metrics of all variants as one table. */
+const byMetric = (response: Row): Row => {
+  const variants = response.variants as readonly { name: string; metrics: Readonly<Record<string, Row>> }[]
+  return {
+    ...response,
+    variants: variants.map(({ metrics: _, ...variant }) => variant),
+    metrics: variants.flatMap(({ name, metrics }) =>
+      Object.entries(metrics).map(([metric, sample]) => ({ metric, variant: name, ...sample })),
+    ),
+  }
+}
+
 const move = (name: string, did: string, summary: string): Action =>
   action(name, summary, `POST ${AT}/${name}`, {
     args: [experiment],
@@ -86,6 +98,7 @@ export const experiments: Resource = {
     action('results', 'compare the variants of an experiment', `GET ${AT}/analytics`, {
       args: [experiment],
       options: [option('--metric <name>', 'compare in this metric (default: the primary one)', 'metric')],
+      shown: byMetric,
     }),
     action('assignment', "show a device's variant", `GET ${AT}/assignment`, { args: [experiment], options: [DEVICE] }),
     action('observe', 'add an observation from a device', `POST ${AT}/observations`, {

@@ -165,8 +165,9 @@ const STEPS: readonly Step[] = [
   [
     'experiments results ab',
     0,
-    /Significant: +no\n[\s\S]*Variants:\nNAME +SAMPLE SIZE[\s\S]* bytes=\{[^}]*"mean":1234568[,}].* f1=\{.*"mean":0\.123457[,}]/,
+    /Significant: +no\n[\s\S]*Metric: +accuracy\n[\s\S]*\nMETRIC +VARIANT +DEVICES +OBSERVATIONS +MEAN +STD DEV\n[\s\S]*bytes +[ab] +1 +1 +1234568 .*\nf1 +[ab] +1 +1 +0\.123457 /,
   ],
+  ['experiments results ab --metric f1', 0, /Metric: +f1\n/],
   ['experiments pause ab', 0, 'Paused the experiment ab: paused.\n'],
   ['experiments resume ab', 0, 'Resumed the experiment ab: running.\n'],
   ['experiments list', 0, /^NAME +STATUS +VARIANTS.*\nab +running +a, b/],

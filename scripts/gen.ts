@@ -4,6 +4,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript'
+import { factory } from 'typescript'
 import { readConfig } from '../src/config.ts'
 import { registerRoutes, TAGS } from '../src/control/app.ts'
 import type { Settings } from '../src/control/context.ts'
@@ -53,7 +54,11 @@ const document = await describeApi()
 const SINGLE = /\{\n\s+((?:[^\n{}/]|\{[^\n{}]*\})+;)\n\s*\}/g
 
 // Omits lines that only say that a path lacks a method.
-const types = astToString(await openapiTS(document, { defaultNonNullable: false }))
+const FILE = factory.createTypeReferenceNode('Blob')
+/** Files of forms. How a response is read is up to its reader. */
+const transform = ({ format }: { readonly format?: string }, { path }: { readonly path?: string }) =>
+  format === 'binary' && !path?.includes('/responses/') ? FILE : undefined
+const types = astToString(await openapiTS(document, { defaultNonNullable: false, transform }))
   .replace(/^ *\w+\?: never;\n/gm, '')
   .replace(SINGLE, '{ $1 }')
   .replace(SINGLE, '{ $1 }')

@@ -6639,12 +6639,12 @@ export interface components {
          */
         NewModelUpdate: {
             /** Format: binary */
-            file: string;
+            file: Blob;
             /**
              * Format: binary
              * @description SCAFFOLD only, and required there: the change of the device's control variate, with the model's layout
              */
-            control?: string;
+            control?: Blob;
             /** @description Samples that the device trained on: the weight of its update in averages weighted by samples. Private rounds weight all devices equally; secure rounds cap it at max_weight */
             num_samples: number;
             /** @description A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
@@ -6987,7 +6987,7 @@ export interface components {
          */
         NewVersion: {
             /** Format: binary */
-            file?: string;
+            file?: Blob;
             format?: components["schemas"]["VersionFormat"];
             /** @description Free text */
             description?: string;

@@ -52,3 +52,16 @@ it("refuses values that would make a path another object's", async () => {
   await readRollouts('a/../b')
   expect(requests).toEqual(['http://service.example/api/v1/models/a%2F..%2Fb/rollouts'])
 })
+
+it('sends a body with a file as a form', async () => {
+  const api = await open()
+  const { id } = await unwrap(api.POST('/api/v1/models', { body: { name: 'm', framework: 'pytorch' } }))
+  const params = { path: { model_id: id } }
+  const body = { file: new Blob(['weights']), version_label: '2.0.0', metadata: { accuracy: 0.5 } }
+  await unwrap(api.POST('/api/v1/models/{model_id}/versions/upload', { params, body }))
+  const at = { path: { model_id: id, version: '2.0.0' } }
+  expect(await unwrap(api.GET('/api/v1/models/{model_id}/versions/{version}', { params: at }))).toMatchObject({
+    version_label: '2.0.0',
+    metadata: { accuracy: 0.5 },
+  })
+})

@@ -1,5 +1,6 @@
 import createFetchClient, { type Client, type ClientOptions } from 'openapi-fetch'
 import { badRequest } from '../domain/errors.ts'
+import { isObject } from '../domain/is-object.ts'
 import { isPathSegment } from '../domain/path-segment.ts'
 import type { components, paths } from './api.gen.ts'
 
@@ -24,11 +25,26 @@ export const fillPath = (path: string, values: Readonly<Record<string, unknown>>
     return encodeURIComponent(value)
   })
 
+/** JSON, or a form if a file is in it: fields first, so that they arrive before the file. */
+const serializeBody = (body: unknown): string | FormData => {
+  if (body instanceof FormData) return body
+  const entries: readonly (readonly [string, unknown])[] = isObject(body) ? Object.entries(body) : []
+  const isFile = ([, value]: readonly [string, unknown]): boolean => value instanceof Blob
+  if (!entries.some(isFile)) return JSON.stringify(body)
+  const form = new FormData()
+  for (const [name, value] of [...entries.filter((entry) => !isFile(entry)), ...entries.filter(isFile)]) {
+    if (value instanceof Blob) form.append(name, value)
+    else if (value !== undefined) form.append(name, typeof value === 'object' ? JSON.stringify(value) : String(value))
+  }
+  return form
+}
+
 /** A client of the control plane, typed by openapi.json: paths, parameters, bodies and answers. */
 export const createClient = ({ baseUrl, apiKey, fetch }: ClientSettings): ApiClient =>
   createFetchClient<paths>({
     baseUrl: baseUrl.replace(/\/+$/, ''),
     pathSerializer: fillPath,
+    bodySerializer: serializeBody,
     ...(fetch && { fetch }),
     ...(apiKey !== undefined && { headers: { authorization: `Bearer ${apiKey}` } }),
   })

@@ -78,6 +78,8 @@ it('the first invalid entry in a list of origins is reported', () => {
   })
   expect(parseOrigins('https://a.example,b.example').wrong).toBe('b.example')
   expect(parseOrigins('chrome-extension://abcdef,moz-extension://0a-1b').wrong).toBeNull()
+  expect(parseOrigins('capacitor://localhost,tauri://localhost,app://-').wrong).toBeNull()
+  for (const wrong of ['capacitor://localhost/page', 'other://localhost']) expect(parseOrigins(wrong).wrong).toBe(wrong)
   for (const wrong of ['chrome-extension://abc/page', 'file://abc', 'extension://abc'])
     expect(parseOrigins(wrong).wrong).toBe(wrong)
 })

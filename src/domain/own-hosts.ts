@@ -47,8 +47,8 @@ export const parsePublicUrl = (text: string): string | null => {
   return (url.origin + url.pathname).replace(/\/+$/, '')
 }
 
-/** Of a browser extension, such as `chrome-extension://<id>`. */
-const EXTENSION = /^[a-z]+(?:-[a-z]+)*-extension:\/\/[\w-]+$/
+/** Of a browser extension or an app that displays its own pages: `chrome-extension://<id>`, `capacitor://localhost`. */
+const OF_PROGRAM = /^(?:app|capacitor|ionic|tauri|vscode-webview|[a-z]+(?:-[a-z]+)*-extension):\/\/[\w.-]+$/
 
 /** `https://a.example.org, http://b` -> its parts; `wrong` is the first that is not an origin. */
 export const parseOrigins = (text: string): { readonly origins: readonly string[]; readonly wrong: string | null } => {
@@ -57,7 +57,7 @@ export const parseOrigins = (text: string): { readonly origins: readonly string[
     .map((part) => part.trim())
     .filter(Boolean)
   const wrong = origins.find(
-    (origin) => !EXTENSION.test(origin) && (!URL.canParse(origin) || new URL(origin).origin !== origin),
+    (origin) => !OF_PROGRAM.test(origin) && (!URL.canParse(origin) || new URL(origin).origin !== origin),
   )
   return { origins, wrong: wrong ?? null }
 }

@@ -1,14 +1,34 @@
 import { ApiError } from '../client/client.ts'
+import { hasCredentials, withoutCredentials } from '../domain/address-credentials.ts'
+import { badRequest } from '../domain/errors.ts'
 import { assignmentOf } from './assignment.ts'
 import { deliveryCalls } from './delivery-calls.ts'
 import type { Device, DeviceOptions } from './device.ts'
 import { sleep } from './retry.ts'
 import { roundCalls } from './round-calls.ts'
 import { secureCalls } from './secure-calls.ts'
-import { createTransport } from './transport.ts'
+import { createTransport, pageLocation } from './transport.ts'
 
 /** Browsers require fetch to be called on the global object. */
 const globalFetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, init)
+
+/**
+ * Returns the address without a slash at its end.
+ * @throws bad_request for an address to which nothing can be sent: retries would only delay the error
+ */
+const requireAddress = (baseUrl: string): string => {
+  let url: URL | null = null
+  try {
+    // Pages may name a path of their own origin.
+    url = new URL(baseUrl, pageLocation()?.href)
+  } catch {}
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    const shown = withoutCredentials(String(baseUrl))
+    throw badRequest(`baseUrl is not the address of a service: '${shown}'. It must look like http://127.0.0.1:8000.`)
+  }
+  if (hasCredentials(url)) throw badRequest('baseUrl contains a user name or password. Leave it out.')
+  return baseUrl.replace(/\/+$/, '')
+}
 
 /**
  * Returns how far the other clock is certainly ahead, if its `reading` was taken between `from` and `to` of ours: the smallest
@@ -28,7 +48,10 @@ const withLostKey = (error: unknown, deviceId: string, attempts: number): unknow
   return new ApiError(409, { error: 'conflict', message })
 }
 
-/** Creates a device of the service at `baseUrl`. Sends nothing until `register`, or with an `apiKey`. Works in browsers. */
+/**
+ * Creates a device of the service at `baseUrl`. Sends nothing until `register`, or with an `apiKey`. Works in browsers.
+ * @throws bad_request if `baseUrl` is not an address
+ */
 export const createDevice = (options: DeviceOptions): Device => {
   const { deviceId } = options
   let key = options.apiKey ?? null
@@ -39,7 +62,7 @@ export const createDevice = (options: DeviceOptions): Device => {
     log: options.log ?? (() => undefined),
   }
   const transport = createTransport({
-    baseUrl: options.baseUrl.replace(/\/+$/, ''),
+    baseUrl: requireAddress(options.baseUrl),
     fetch: options.fetch ?? globalFetch,
     directDownloads: options.directDownloads ?? false,
     bearer: () => key ?? options.enrollmentToken ?? null,

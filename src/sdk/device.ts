@@ -16,8 +16,8 @@ export interface DeviceOptions {
   readonly capabilities?: Readonly<Record<string, unknown>>
   /** False: the device only runs models; rounds do not select it. Sent at registration and with heartbeats. Default: true. */
   readonly trains?: boolean
-  /** From an earlier registration; required for all calls but `register`. */
-  readonly apiKey?: string | undefined
+  /** From an earlier registration; required for all calls but `register`. Null, as from localStorage: none. */
+  readonly apiKey?: string | null | undefined
   /** The organization to register in, if there is no enrollment token. Default: none. */
   readonly orgId?: string | undefined
   /** A key with devices:write, if the service requires one at registration. */

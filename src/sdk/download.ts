@@ -16,12 +16,19 @@ export interface MemorySink extends DownloadSink {
 const hex = (digest: ArrayBuffer): string =>
   Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** Collects a download in memory. Uses WebCrypto, which browsers only offer to pages from https or localhost. */
+/**
+ * Collects a download in memory.
+ * @throws Error in pages that are neither from https nor from localhost: browsers do not offer them WebCrypto
+ */
 export const memorySink = (): MemorySink => {
+  if (!globalThis.crypto?.subtle)
+    throw new Error('This page cannot check what it downloads: open it over https, or from localhost.')
   let parts: Uint8Array[] = []
   let size = 0
+  let whole: Uint8Array<ArrayBuffer> | null = null
   const bytes = (): Uint8Array<ArrayBuffer> => {
-    const whole = new Uint8Array(size)
+    if (whole?.length === size) return whole
+    whole = new Uint8Array(size)
     let at = 0
     for (const part of parts) {
       whole.set(part, at)
@@ -39,13 +46,9 @@ export const memorySink = (): MemorySink => {
     reset: async () => {
       parts = []
       size = 0
+      whole = null
     },
-    sha256: async () => {
-      if (!globalThis.crypto?.subtle) {
-        throw new Error('This page cannot check what it downloads: open it over https, or from localhost.')
-      }
-      return hex(await globalThis.crypto.subtle.digest('SHA-256', bytes()))
-    },
+    sha256: async () => hex(await crypto.subtle.digest('SHA-256', bytes())),
     bytes,
   }
 }

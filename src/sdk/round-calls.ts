@@ -167,8 +167,8 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
         const { id } = await transport.call(
           ['update', 'id'],
           (api, signal) => {
-            // The API document describes the fields; the form itself is what is sent.
-            const body = { file: '', num_samples: report.numSamples }
+            // The form itself is what is sent.
+            const body = { file, num_samples: report.numSamples }
             const headers = { 'content-type': form.type }
             return api.POST(path, { params, body, headers, bodySerializer: () => form, signal })
           },

@@ -1,8 +1,9 @@
 import { expect, test, vi } from 'vitest'
 import { startWorld } from '../../test/world.ts'
 import { unwrap } from '../client/client.ts'
+import type { CallOptions, Device } from './device.ts'
 import { createDevice } from './device-client.ts'
-import { takePart } from './take-part.ts'
+import { takeEvaluation, takePart } from './take-part.ts'
 import { trainLocally } from './trainers/built-in.ts'
 import { syntheticDevices } from './trainers/synthetic.ts'
 
@@ -89,3 +90,30 @@ test.each([
     expect(part).toMatchObject({ state: 'failed', reason })
   },
 )
+
+test('an aborted part waits only briefly for its report', async () => {
+  const over = new Error('took 5 s')
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => AbortSignal.abort(over))
+  const reports: unknown[] = []
+  /** Rejects with the reason of an aborted signal, like a call to a service that does not respond. */
+  const unanswered = (options: CallOptions = {}): Promise<never> =>
+    options.signal?.aborted ? Promise.reject(options.signal.reason) : new Promise(() => undefined)
+  const report = (_round: string, reason: unknown, options?: CallOptions) => {
+    reports.push(reason)
+    return unanswered(options)
+  }
+  const plan = (_round: string, options?: CallOptions) => unanswered(options)
+  const device = {
+    plan,
+    evaluationPlan: plan,
+    reportFailure: report,
+    submitEvaluation: report,
+  } as unknown as Device
+  const signal = AbortSignal.abort(new Error('the page was closed'))
+  const never = async () => expect.unreachable()
+  await expect(takePart(device, 'r', never, { signal })).rejects.toThrow('the page was closed')
+  await expect(takeEvaluation(device, 'r', never, { signal })).rejects.toThrow('the page was closed')
+  expect(reports).toEqual(['the page was closed', { failureReason: 'the page was closed' }])
+  expect(timeout.mock.calls).toEqual([[5000], [5000]])
+  timeout.mockRestore()
+})

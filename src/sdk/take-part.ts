@@ -19,6 +19,13 @@ export type LocalTrainer = (
   files: { readonly control: Uint8Array<ArrayBuffer> | null },
 ) => Promise<LocalUpdate & { readonly delivered?: () => Promise<void> }>
 
+/** An aborted part waits no longer than this for its report to arrive. */
+const ABORTED_REPORT_MS = 5000
+
+/** Limits the report about a failure: whoever aborts is not kept waiting by a service that does not respond. */
+const reporting = ({ signal }: CallOptions): CallOptions =>
+  signal?.aborted ? { signal: AbortSignal.timeout(ABORTED_REPORT_MS) } : {}
+
 /** Evaluates a model on this device's held-out data. */
 export type Evaluate = (
   weights: Uint8Array<ArrayBuffer>,
@@ -41,8 +48,9 @@ export interface TakenPart extends LocalUpdate {
 
 /**
  * Takes a device's whole part in a round, in memory: plan, model, training, update. If the device cannot do its part, reports
- * the reason and throws the error. Transient errors (`isTransient`) are only thrown, and the round may be tried again. Throws
- * NotNeeded, which is no failure, if the round closed with enough updates of other devices.
+ * the reason and throws the error, at most 5 s later if `signal` has aborted it. Transient errors (`isTransient`) are only
+ * thrown, and the round may be tried again. Throws NotNeeded, which is no failure, if the round closed with enough updates of
+ * other devices.
  */
 export const takePart = async (
   device: Device,
@@ -74,7 +82,9 @@ export const takePart = async (
     const unneeded = await notNeeded(device, roundId, error, options)
     if (unneeded !== null) throw unneeded
     // An unreachable service cannot receive a report. The error matters more than whether it was reported.
-    if (!isTransient(error)) await device.reportFailure(roundId, errorMessage(error)).catch(() => false)
+    if (!isTransient(error)) {
+      await device.reportFailure(roundId, errorMessage(error), reporting(options)).catch(() => false)
+    }
     throw error
   }
 }
@@ -123,7 +133,9 @@ export const takeEvaluation = async (
   } catch (error) {
     if (error instanceof ApiError && error.status === 409) return false
     if (!isTransient(error))
-      await device.submitEvaluation(roundId, { failureReason: errorMessage(error) }).catch(() => false)
+      await device
+        .submitEvaluation(roundId, { failureReason: errorMessage(error) }, reporting(options))
+        .catch(() => false)
     throw error
   }
 }

@@ -98,6 +98,22 @@ const direct = async (fetch: typeof globalThis.fetch, request: Request, signal: 
   return fetch(request, { redirect: 'error', signal })
 }
 
+/** The address of the page that this runs in, also in its workers; undefined elsewhere. */
+export const pageLocation = (): { readonly href: string; readonly origin: string } | undefined =>
+  (globalThis as { readonly location?: { readonly href: string; readonly origin: string } }).location
+
+/** Returns what to check if no response arrived. Browsers do not say when the service does not allow a page's origin. */
+const adviceOf = (reason: string, baseUrl: string): string => {
+  const page = pageLocation()
+  const advice = certificateAdvice(reason) ?? 'Is the service running and the address right?'
+  return page === undefined || new URL(baseUrl, page.href).origin === page.origin
+    ? advice
+    : advice.replace(
+        / and the address right\?$/,
+        `, the address right, and ${page.origin} in its SERVICE_CORS_ORIGINS?`,
+      )
+}
+
 /** Sends requests to one service, adds the key, and limits every wait. */
 export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, runtime }: TransportOptions): Transport => {
   const shown = new Set<string>()
@@ -135,8 +151,7 @@ export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, runti
           error,
         )
       const reason = reasonOf(signal.aborted ? signal.reason : error)
-      const advice = certificateAdvice(reason) ?? 'Is the service running and the address right?'
-      throw new NetworkError(`No response from ${baseUrl} (${reason}). ${advice}`, error)
+      throw new NetworkError(`No response from ${baseUrl} (${reason}). ${adviceOf(reason, baseUrl)}`, error)
     }
     if (!response.response.ok) throw errorOf(response, baseUrl, runtime.now())
     return response

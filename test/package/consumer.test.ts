@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -91,6 +91,31 @@ describe('a project that installed the packed package', () => {
       logLevel: 'silent',
     })
     expect(Object.values(metafile.outputs).flatMap((output) => output.imports)).toEqual([])
+  })
+
+  it('brings only what is used into a bundle', async () => {
+    const { metafile } = await build({
+      stdin: { contents: "export { createDevice } from 'tributary/sdk'", resolveDir: project },
+      bundle: true,
+      write: false,
+      platform: 'browser',
+      format: 'esm',
+      metafile: true,
+    })
+    const [output] = Object.values(metafile.outputs)
+    const used = Object.entries(output!.inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+    expect(used.map(([name]) => name).filter((name) => /secure-aggregation|trainers\/|tensors\//.test(name))).toEqual(
+      [],
+    )
+  })
+
+  it('refers to no source files that the package does not contain: bundlers warn of each', () => {
+    const home = join(project, 'node_modules/tributary')
+    const scripts = readdirSync(home, { recursive: true, encoding: 'utf8' }).filter((name) => /\.[cm]?js$/.test(name))
+    expect(scripts.length).toBeGreaterThan(1000)
+    expect(scripts.filter((name) => /^\/\/# sourceMappingURL=/m.test(readFileSync(join(home, name), 'utf8')))).toEqual(
+      [],
+    )
   })
 
   it('cannot import anything that is not an entry point', async () => {

@@ -135,6 +135,8 @@ const buildInferenceServer = async (options: InferenceServerOptions): Promise<Ap
     origin: [LOCAL_PAGE, ...corsOrigins, ...(publicUrl === null ? [] : [new URL(publicUrl).origin])],
     methods: ['GET', 'HEAD', 'POST'],
     exposedHeaders: EXPOSED,
+    // Otherwise browsers ask again after five seconds. Chromium remembers for at most two hours.
+    maxAge: 7200,
     // An OPTIONS request that is not a preflight is answered like any other request.
     strictPreflight: false,
   })

@@ -72,6 +72,7 @@ const EXPOSED = [
   'ETag',
   'Content-Disposition',
   'Content-Range',
+  'Upload-Offset',
   WARNING_HEADER,
 ]
 
@@ -139,6 +140,8 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
       origin,
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       exposedHeaders: EXPOSED,
+      // Otherwise browsers ask again after five seconds. Chromium remembers for at most two hours.
+      maxAge: 7200,
     })
   }
   const { authenticate, sessions = null } = options

@@ -118,18 +118,14 @@ const typescript = ({ operation, inputs, origin }: Sample): string => {
   const options = [
     ...(Object.keys(params).length === 0 ? [] : [`params: ${scriptOf(params, '  ')}`]),
     ...(isJson(operation) ? [`body: ${scriptOf(jsonOrNull(inputs.body) ?? {}, '  ')}`] : []),
-    ...(isForm(operation) ? ['body: form as never', 'bodySerializer: () => form'] : []),
+    ...(isForm(operation) ? [`body: { file, ...${scriptOf(jsonOrNull(inputs.body) ?? {}, '  ')} }`] : []),
     ...(body !== null && !isForm(operation) && !isJson(operation)
       ? ['body: bytes', 'bodySerializer: (body) => body']
       : []),
     ...(parseAs === undefined ? [] : [`parseAs: '${parseAs}'`]),
   ]
   const key = isPublic ? '' : ', apiKey: process.env.SERVICE_API_KEY'
-  const form = isForm(operation)
-    ? `const form = new FormData()\nform.set('file', await openAsBlob('weights.safetensors'))\n${fieldsIn(inputs.body)
-        .map(([name, value]) => `form.set('${name}', '${value}')\n`)
-        .join('')}`
-    : ''
+  const form = isForm(operation) ? "const file = await openAsBlob('weights.safetensors')\n" : ''
   const call = options.length === 0 ? `'${path}'` : `'${path}', {\n${options.map((line) => `  ${line},\n`).join('')}}`
   return `${isForm(operation) ? "import { openAsBlob } from 'node:fs'\n" : ''}import { ${method === 'HEAD' ? 'createClient' : 'createClient, unwrap'} } from 'tributary/client'
 

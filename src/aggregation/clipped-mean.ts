@@ -104,7 +104,7 @@ export const gridOf = (deviation: number): number => {
  * rounded to a grid. This makes the attack harder but proves nothing: a proof would require noise from a discrete
  * distribution and a sum of integers (Canonne, Kamath and Steinke 2020).
  */
-export const clippedMean = (kernel: Kernel, plan: PrivacyPlan, rows: number, columns: number, row: number): Mean => {
+const clippedMean = (kernel: Kernel, plan: PrivacyPlan, rows: number, columns: number, row: number): Mean => {
   const shares = noiseShares(plan)
   const { clipNorm, denominator, adaptive, hardened } = plan
   const deviation = shares.sum * clipNorm

@@ -23,7 +23,7 @@ const LISTED = /\s*"(?:\\.|[^"\\])*"\s*(?=,|$)|[^,]+/gsu
 const EXISTENCE = /^(!?)((?:\\.|[^\\=!<>^()\s])+)$/su
 
 /** The grammar of `conditionOf`, to follow "must be". */
-export const CONDITION_GRAMMAR =
+const CONDITION_GRAMMAR =
   "a condition such as platform=android, 'memory_gb>=6', gpu!=true, 'device_id^=lab-', 'os in (14,15)', gpu, or '!gpu'"
 
 /** A name that is not a field of devices is a capability. */

@@ -9,7 +9,7 @@ import { readMemberNames } from './zip-directory.ts'
 const descriptors: Readonly<Record<FormatName, FormatDescriptor>> = FORMATS
 
 /** In the order of the checks. */
-export const DETECTED_FORMATS = Object.keys(FORMATS).filter((name) => name !== 'raw') as readonly DetectedFormat[]
+const DETECTED_FORMATS = Object.keys(FORMATS).filter((name) => name !== 'raw') as readonly DetectedFormat[]
 
 export const formatOf = (name: FormatName): FormatDescriptor => descriptors[name]
 

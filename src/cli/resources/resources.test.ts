@@ -56,21 +56,31 @@ it.each(actions.map(({ resource, action }) => [`svc ${resource} ${action.name}`,
       ...options.flatMap(({ field, at }) => (at === 'query' ? [field] : [])),
       ...(args.some(({ find }) => find === 'device') ? ['org_id'] : []),
     ]
-    expect(asked.filter((field) => !inQuery.includes(field))).toEqual([])
+    expect(
+      asked.filter((field) => !inQuery.includes(field)),
+      'not query parameters of the operation',
+    ).toEqual([])
     const sent = [
       ...options.flatMap(({ field, request: other, at }) => (other === undefined && at === undefined ? [field] : [])),
       ...args.flatMap(({ field }) => (field !== undefined && !inPath.includes(field) ? [field] : [])),
       ...(org === undefined ? [] : ['org_id']),
     ]
-    expect(sent.filter((field) => !taken.includes(field))).toEqual([])
-    expect(required.filter((field) => !sent.includes(field) && body === undefined)).toEqual([])
+    expect(
+      sent.filter((field) => !taken.includes(field)),
+      'sent, but unknown to the operation',
+    ).toEqual([])
+    const unsent = required.filter((field) => !sent.includes(field) && body === undefined)
+    expect(unsent, 'required by the operation, but not sent').toEqual([])
     if (rows === undefined) return
     const [, response] = Object.entries(operation.responses).find(([status]) => status.startsWith('2'))!
     const listed = pointed(pointed(pointed(response).content!['application/json']!.schema).properties?.[rows])?.items
     const fields = Object.keys(pointed(listed)?.properties ?? {})
     expect(fields).not.toEqual([])
     const shown = columns.flatMap(([, value]) => (typeof value === 'string' ? [value] : []))
-    expect(shown.filter((field) => !fields.includes(field))).toEqual([])
+    expect(
+      shown.filter((field) => !fields.includes(field)),
+      'shown, but not in the response',
+    ).toEqual([])
   },
 )
 

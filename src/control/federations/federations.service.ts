@@ -8,7 +8,7 @@ import type { FederationChanges } from './federation-changes.service.ts'
 import { federationsStore, type ListedFederation, type StoredFederation } from './federations.store.ts'
 import { membersStore } from './members.store.ts'
 
-export type { ListedFederation, Membership, StoredFederation } from './federations.store.ts'
+export type { ListedFederation, StoredFederation } from './federations.store.ts'
 
 export interface Page {
   readonly limit: number

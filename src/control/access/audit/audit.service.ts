@@ -13,7 +13,7 @@ import type { Context } from '../../context.ts'
 import { type AuditName, auditStore, type ErasedName } from './audit.store.ts'
 import { type AuditFilter, auditSearchStore, type StoredEntry } from './audit-search.store.ts'
 
-export type { AuditFilter, StoredEntry } from './audit-search.store.ts'
+export type { StoredEntry } from './audit-search.store.ts'
 
 /** What the log records about a request. */
 export interface AuditedRequest {

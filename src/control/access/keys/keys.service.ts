@@ -13,8 +13,7 @@ import { createRotation } from './rotation.service.ts'
 import type { StoredKey } from './stored-key.store.ts'
 
 export type { Approval } from './login-keys.service.ts'
-export type { NewKey } from './minting.service.ts'
-export type { KeyKind, StoredKey } from './stored-key.store.ts'
+export type { StoredKey } from './stored-key.store.ts'
 export { KEY_KINDS, kindOf } from './stored-key.store.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000

@@ -14,8 +14,6 @@ const DAY_MS = 24 * HOUR_MS
 const SAMPLES = 5
 const NONE_THERE = 'It is missing, as are the other newest files: SERVICE_STORAGE_URL may point to the wrong place.'
 
-export type { DamagedFile, FileChecks } from './scrubs.store.ts'
-
 /** Returns a stored file's bytes from another place, or null if it is not there. They may be wrong. */
 export type SpareCopies = (sha256: string) => Promise<Readable | null>
 

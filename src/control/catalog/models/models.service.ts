@@ -26,7 +26,6 @@ import { createVersionDeletion } from './version-deletion.service.ts'
 import { createVersionMetadata } from './version-metadata.service.ts'
 import { type StoredVersion, versionsStore } from './versions.store.ts'
 
-export type { SharedModels } from './model-lookups.service.ts'
 export type { ListedModel, StoredModel } from './models.store.ts'
 export { type ResolvedVersion, UnknownVersion } from './version-references.service.ts'
 export type { StoredVersion, VersionOrigin } from './versions.store.ts'

@@ -12,7 +12,7 @@ import { type DeviceWithReport, reportedDevicesReport } from './reported-devices
 import { type ReportCounts, type ReportToStore, reportsStore, type StoredReport } from './reports.store.ts'
 
 export type { ReportOfDevice } from './reported-devices.report.ts'
-export type { ReportCounts, StoredReport } from './reports.store.ts'
+export type { ReportCounts } from './reports.store.ts'
 
 export interface NewReport {
   readonly state: ReportState

@@ -3,8 +3,11 @@ import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { apiOf, formOf, startWorld } from '../../../../test/world.ts'
+import { deliveryRowsOf } from '../../delivery/ownership.store.ts'
 import { openFederation } from '../../federations/federation.fixture.ts'
 import { openStream } from '../../operations/events/events.fixture.ts'
+import { trainingRowsOf } from '../../training/ownership.store.ts'
+import { fleetRowsOf } from './erasures.store.ts'
 
 const DATABASES = ['embedded', ...(hasPostgres() ? ['postgres' as const] : [])] as ('embedded' | 'postgres')[]
 const weights = new Uint8Array(Float32Array.of(1, 2, 3).buffer)
@@ -322,4 +325,20 @@ it('requests for a device that is erased at the same time never fail with a serv
     await ask('POST', `${path}/cancel`)
   }
   expect(failed).toEqual([])
+})
+
+it('every table with rows about devices is exported and erased with the device', async () => {
+  const { world } = await setUp()
+  const db = world.database!.sql
+  const device = { id: 'id', deviceId: 'name', orgId: null }
+  const contributed = [fleetRowsOf, deliveryRowsOf, trainingRowsOf].flatMap((rowsOf) => Object.values(rowsOf(device)))
+  const covered = contributed.map((rows) => /from (\w+)/.exec(rows.compile(db).sql)![1])
+  const { rows } = await sql<{ name: string }>`
+    select table_name as name from information_schema.columns where table_schema = current_schema and column_name = 'device_id'
+    union select conrelid::regclass::text from pg_constraint where confrelid = 'devices'::regclass and contype = 'f'`.execute(
+    db,
+  )
+  // The device itself, and its keys, which the access module contributes.
+  const forgotten = rows.map(({ name }) => name).filter((name) => !['devices', 'keys', ...covered].includes(name))
+  expect(forgotten, 'tables that no module contributes: see erasures.contribute').toEqual([])
 })

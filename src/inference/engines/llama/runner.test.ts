@@ -68,26 +68,34 @@ test('growing the slots during generation does not change the text', async () =>
 
 test('replies continue without the draft model after llama.cpp fails to compute with it', async () => {
   const addon = (await loadAddon(null)) as { -readonly [Name in keyof Addon]: Addon[Name] }
-  const { AddonContext } = addon
-  onTestFinished(() => void (addon.AddonContext = AddonContext))
-  let contexts = 0
+  const { AddonContext, AddonModel } = addon
+  onTestFinished(() => void Object.assign(addon, { AddonContext, AddonModel }))
+  const draft = { kind: 'draft-model', path: 'test/fixtures/models/tiny-chat-first1-q8_0.gguf' } as const
+  const drafts = new Set<object>()
   let computed = 0
-  // The first context is the model's, the second its draft's.
+  addon.AddonModel = class extends AddonModel {
+    constructor(path: string, options: object) {
+      super(path, options)
+      if (path === draft.path) drafts.add(this)
+    }
+  }
   addon.AddonContext = class extends AddonContext {
-    readonly number = ++contexts
+    readonly isDraft: boolean
+    constructor(model: InstanceType<typeof AddonModel>, options: object) {
+      super(model, options)
+      this.isDraft = drafts.has(model)
+    }
     override async decodeBatch(): Promise<void> {
-      if (this.number === 2 && ++computed > 1) throw new Error('llama_decode failed: 2')
+      if (this.isDraft && ++computed > 1) throw new Error('llama_decode failed: 2')
       return super.decodeBatch()
     }
   }
   const questions = ['Count from 1 to 20.', 'Hello!']
   const warnings: string[] = []
-  const draft = { kind: 'draft-model', path: 'test/fixtures/models/tiny-chat-first1-q8_0.gguf' } as const
   // Long enough to try guesses again where the times of a busy machine speak against them.
   const maxTokens = 100
   const without = await ask(2 ** 30, questions, { draft, maxTokens, warn: (message) => warnings.push(message) })
   expect(warnings).toEqual(['speculative decoding has failed and is off from here on: llama_decode failed: 2'])
   expect(computed).toBe(2)
-  addon.AddonContext = AddonContext
   expect(without).toEqual(await ask(2 ** 30, questions, { maxTokens }))
 })

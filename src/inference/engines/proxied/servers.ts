@@ -88,7 +88,7 @@ export const SERVERS = {
     contextIn: { file: 'llm_config.json', key: 'max_position_embeddings' },
     responseFormat: null,
   },
-} as const satisfies Readonly<Record<string, ServerProgram>>
+} as const satisfies Readonly<Record<Exclude<EngineName, 'llama.cpp' | 'onnxruntime' | 'openai'>, ServerProgram>>
 
 export const serverNamed = (name: string): ServerProgram | null =>
   Object.hasOwn(SERVERS, name) ? SERVERS[name as keyof typeof SERVERS] : null

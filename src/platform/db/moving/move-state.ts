@@ -25,7 +25,7 @@ export const tablesOf = async (tx: Executor): Promise<readonly string[]> => {
   return rows.map(({ name }) => name)
 }
 
-export const isUnfinished = async (db: Executor): Promise<boolean> => {
+const isUnfinished = async (db: Executor): Promise<boolean> => {
   const { rows } = await sql<{ found: boolean }>`select to_regnamespace('tributary_move') is not null as found`.execute(
     db,
   )

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { dueEvent, hasFreePlace, lacksDevices, nextStatus, ROUND_TRANSITIONS, stragglerGraceSeconds } from './round.ts'
+import {
+  describeFailures,
+  dueEvent,
+  hasFreePlace,
+  lacksDevices,
+  nextStatus,
+  ROUND_TRANSITIONS,
+  stragglerGraceSeconds,
+} from './round.ts'
 
 describe('the round table', () => {
   it('has exactly these rows', () => {
@@ -88,5 +96,22 @@ describe('the straggler grace period', () => {
     [3600, 60],
   ])('of a %i s round is %i s', (timeout, grace) => {
     expect(stragglerGraceSeconds(timeout)).toBe(grace)
+  })
+})
+
+describe('the description of failures', () => {
+  const described = (reason: string) => describeFailures({ selected: 2, failed: 1, reasons: [{ reason, count: 1 }] })
+  const trace = `${'  File "train.py", line 6, in <module>\n'.repeat(9)}ModuleNotFoundError: No module named 'nope'`
+
+  it('shows the first and the last line of a long reason', () => {
+    expect(described(`The trainer ended with exit code 1. Its output:\n${trace}`)).toBe(
+      "1 of 2 devices failed: The trainer ended with exit code 1. Its output: ... ModuleNotFoundError: No module named 'nope' (1)",
+    )
+  })
+
+  it('cuts a long line', () => {
+    const long = 'x'.repeat(250)
+    expect(described(long)).toBe(`1 of 2 devices failed: ${'x'.repeat(200)}... (1)`)
+    expect(described(`first\nsecond\n${long}`)).toBe(`1 of 2 devices failed: first ... ${'x'.repeat(190)}... (1)`)
   })
 })

@@ -73,9 +73,15 @@ export const describeFailures = (failures: {
   return `${failed} of ${plural(selected, 'device')} failed: ${shown.join(', ')}`
 }
 
+const inOneLine = (text: string): string => text.replace(/\s+/g, ' ').trim().replace(/\.$/, '')
+
 const oneLine = (reason: string): string => {
-  const line = reason.replace(/\s+/g, ' ').trim().replace(/\.$/, '')
-  return line.length > MAX_REASON_LENGTH ? `${cut(line, MAX_REASON_LENGTH)}...` : line
+  const line = inOneLine(reason)
+  if (line.length <= MAX_REASON_LENGTH) return line
+  // A program's output usually says in its last line what went wrong.
+  const lines = reason.trim().split('\n')
+  const ends = lines.length > 2 ? inOneLine(`${lines[0]} ... ${lines.at(-1)}`) : line
+  return ends.length > MAX_REASON_LENGTH ? `${cut(ends, MAX_REASON_LENGTH)}...` : ends
 }
 
 /** The parts of a round that determine when it leaves `active`. */

@@ -95,6 +95,7 @@ def test_the_loop_without_the_package_trains_on_a_bad_network(
         ("PyTorch", "torch", "scaffold"),
         ("Keras", "keras", "fedavg"),
         ("scikit-learn", "sklearn", "fedavg"),
+        ("XGBoost", "xgboost", "xgb_bagging"),
     ],
 )
 def test_frameworks_train_where_they_are_installed(

@@ -6,10 +6,12 @@ import logging
 import os
 import resource
 import signal
+import ssl
 import subprocess
 import sys
 import textwrap
 import threading
+import urllib.error
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ import tributary
 from conftest import PATIENCE, Fleet, Service, failure_of, until
 from proxy import Fault, Proxy
 from tributary import Client, TributaryError
+from tributary.connection import Connection
 from tributary.device import State
 from tributary.round_work import RoundWork
 
@@ -307,3 +310,27 @@ def test_nobody_at_the_address_is_said_after_the_last_try(monkeypatch: pytest.Mo
     with pytest.raises(TributaryError, match="Is the service running and the address right") as caught:
         tributary.Client("http://127.0.0.1:9", "key").models()
     assert (caught.value.code, caught.value.status) == ("network_error", 0)
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        (20, "set SSL_CERT_FILE to its certificate file"),
+        (62, "is for another host"),
+        (10, "Renew the service's certificate"),
+    ],
+)
+def test_a_refused_certificate_is_told_from_an_absent_service(
+    code: int, advice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reason = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    reason.verify_code = code
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise urllib.error.URLError(reason)
+
+    connection = Connection("https://fleet.example", "key")
+    monkeypatch.setattr(connection._opener, "open", refuse)
+    with pytest.raises(TributaryError, match=advice) as caught:
+        connection.open("POST", "/training/jobs")
+    assert not caught.value.may_have_arrived

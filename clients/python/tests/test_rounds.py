@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 import tributary
-from conftest import PATIENCE, Fleet, Service, failure_of, gradient, regression, until
+from conftest import PATIENCE, ROOT, Fleet, Service, failure_of, gradient, regression, until
 from tributary import Client, Plan
 from tributary.round_work import RoundWork, _next_rest
 
 START = np.zeros(3, np.float32)
+FRAMEWORKS = ROOT / "test" / "fixtures" / "frameworks"
 
 
 def descend(w: Any, x: Any, y: Any, plan: Plan | None = None, center: Any = None, mu: float = 0.0) -> Any:
@@ -198,9 +199,44 @@ def test_models_of_other_formats_are_trained(client: Client, fleet: Fleet, tmp_p
     assert list(types.values()) == ["BF16" if kind == "bfloat16" else "F32"]
 
 
+@pytest.mark.parametrize("kind", ["json", "ubj"])
+def test_models_of_xgboost_are_trained_as_the_bytes_of_their_files(
+    client: Client, fleet: Fleet, tmp_path: Path, kind: str
+) -> None:
+    files = {name: (FRAMEWORKS / f"boost_{name}.{kind}").read_bytes() for name in ("model", "a_new", "b_new")}
+    given: list[bytes] = []
+
+    def train(model: bytes, plan: Plan) -> Any:
+        given.append(model)
+        return bytearray(files["b_new"]), 1, {}
+
+    def evaluate(model: bytes) -> Any:
+        given.append(model)
+        return {"loss": 0.5}
+
+    client.push(f"boost-{kind}", FRAMEWORKS / f"boost_model.{kind}", "1.0.0", framework="xgboost")
+    fleet.add(f"boost-a-{kind}", lambda model, plan: (files["a_new"], 1, {}), evaluate=evaluate)
+    fleet.add(f"boost-b-{kind}", train)
+    job = client.train(f"boost-{kind}", strategy="xgb_bagging", rounds=1, min_devices=2).wait(timeout=PATIENCE)
+    # The last one is the result, which is evaluated.
+    result = client.pull(job.latest_model_id or "", to=tmp_path / "result").read_bytes()
+    assert sorted(given, key=len) == [files["model"], files["model"], result]
+    with pytest.raises(ValueError, match="not a weight file"):
+        job.weights()
+
+
+def test_strategies_that_compute_with_arrays_name_a_model_without(client: Client, fleet: Fleet) -> None:
+    client.push("no-arrays", FRAMEWORKS / "weights_a.h5", "1.0.0", framework="tensorflow")
+    fleet.add("no-arrays", lambda model, plan: (model, 1, {"steps": 1, "learning_rate": 1}))
+    client.train("no-arrays", rounds=1, min_devices=1).wait(timeout=PATIENCE)
+    job = client.train("no-arrays", strategy="scaffold", rounds=1, min_devices=1)
+    assert "not a weight file: expected safetensors" in failure_of(client, job, "no-arrays")
+
+
 @pytest.mark.parametrize(
     ("returned", "reason"),
     [
+        ((b"a file", 1, {}), "train returned bytes as weights; they must be a dict of arrays by name."),
         (RuntimeError("out of memory"), "RuntimeError: out of memory"),
         (FileNotFoundError("no \0 \udcff.csv"), "FileNotFoundError: no \ufffd \ufffd.csv"),
         (({"v": START}, 1, {}), "The weights do not match the model of the round: 'w' is missing."),

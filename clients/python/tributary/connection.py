@@ -10,6 +10,7 @@ import logging
 import os
 import random
 import socket
+import ssl
 import threading
 import time
 import urllib.error
@@ -36,6 +37,10 @@ CHUNK_BYTES = 1 << 20
 NO_CONTENT = 204
 TOO_LARGE = 413
 RANGE_REFUSED = 416
+#: OpenSSL's codes: not yet valid, expired.
+CERTIFICATE_OUTDATED = (9, 10)
+#: OpenSSL's codes: the host, or the IP address, is not in the certificate.
+CERTIFICATE_OF_ANOTHER_HOST = (62, 64)
 #: An upload may take half a minute, plus one second for this many bytes.
 SLOWEST_BYTES_PER_SECOND = 64 * 1024
 
@@ -85,6 +90,20 @@ def hex_of(field: str, text: Any) -> str:
     if isinstance(text, str) and len(text) == 71 and text.startswith("sha256:"):
         return text[7:]
     raise network_error(f"The service sent a {field} that is not sha256:<hex>.")
+
+
+def _advice(reason: Any) -> str:
+    """What to do after a request that got no response."""
+    if not isinstance(reason, ssl.SSLCertVerificationError):
+        return "Is the service running and the address right?"
+    if reason.verify_code in CERTIFICATE_OUTDATED:
+        return "Renew the service's certificate, or correct this machine's clock."
+    if reason.verify_code in CERTIFICATE_OF_ANOTHER_HOST:
+        return "The service's certificate is for another host: use that one in the service's address."
+    return (
+        "This machine does not know the authority of the certificate. If it is your own, set SSL_CERT_FILE to its "
+        "certificate file."
+    )
 
 
 def form_of(fields: Mapping[str, str], files: Mapping[str, tuple[str, bytes]]) -> tuple[str, bytes]:
@@ -150,10 +169,10 @@ class Connection:
             raise self._refusal(error) from None
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", None) or error or type(error).__name__
-            unanswered = network_error(
-                f"No response from {self.url} ({reason}). Is the service running and the address right?"
+            unanswered = network_error(f"No response from {self.url} ({reason}). {_advice(reason)}")
+            unanswered.is_unsent = isinstance(
+                reason, (ConnectionRefusedError, socket.gaierror, ssl.SSLCertVerificationError)
             )
-            unanswered.is_unsent = isinstance(reason, (ConnectionRefusedError, socket.gaierror))
             raise unanswered from error
         self._show_warning(answer.headers.get("x-service-warning"))
         return answer

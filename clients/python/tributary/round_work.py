@@ -22,12 +22,13 @@ from .device import Device, State, write_whole
 from .errors import TributaryError, network_error, reason_of
 from .plan import Plan
 from .strategies import control_change, correction_of
-from .weights import Array, Types, Weights, conform, read_weights, to_numpy, to_torch, write_weights
+from .weights import Array, NotArrays, Types, Weights, conform, read_weights, to_numpy, to_torch, write_weights
 
 log = logging.getLogger("tributary")
 
-#: (weights, plan) -> (weights, num_samples, metrics). The weights are None if the round distributes no model.
-Train = Callable[[Any, Plan], tuple[Mapping[str, Any], int, Mapping[str, Any]]]
+#: (weights, plan) -> (weights, num_samples, metrics). The weights are None if the round distributes no model, and the
+#: bytes of its file if it has a format that this package does not read, such as XGBoost's.
+Train = Callable[[Any, Plan], tuple[Mapping[str, Any] | bytes | bytearray, int, Mapping[str, Any]]]
 #: weights -> metrics of held-out data, such as {"loss": 0.4, "accuracy": 0.9, "num_samples": 40}.
 Evaluate = Callable[[Any], Mapping[str, Any]]
 
@@ -36,6 +37,8 @@ METRIC_NAME = re.compile(r"(?!evaluation\.)[A-Za-z][\w.:@/+-]{0,63}", re.ASCII)
 MAX_METRICS = 32
 #: Metrics that have fields of their own in the request, or that only the strategy needs.
 OWN_FIELDS = frozenset({"loss", "accuracy", "steps", "learning_rate"})
+#: Strategies with a part on the device that computes with the model's arrays.
+NEEDS_ARRAYS = frozenset({"scaffold", "ditto"})
 JOBS_KEPT = 20
 #: Exists in a round's folder once training is done.
 FINISHED = "finished.json"
@@ -149,13 +152,19 @@ class RoundWork:
             raise
         log.info("Evaluated the model of round %d: %s.", plan.round_number, _told(metrics))
 
-    def _model_of(self, device: Device, plan: Plan, folder: Path) -> tuple[Weights | None, Types]:
+    def _model_of(self, device: Device, plan: Plan, folder: Path) -> tuple[Weights | bytes | None, Types]:
         if not device.download_model(plan, folder / "global"):
             return None, {}
-        return read_weights(folder / "global", plan.raw_vector)
+        try:
+            return read_weights(folder / "global", plan.raw_vector)
+        except NotArrays:
+            if plan.secure or plan.strategy in NEEDS_ARRAYS:
+                raise
+            log.info("Round %d: the model is passed as the bytes of its file, not as arrays.", plan.round_number)
+            return (folder / "global").read_bytes(), {}
 
-    def _given(self, weights: Weights | None, types: Types) -> Any:
-        return to_torch(weights, types) if self.torch and weights is not None else weights
+    def _given(self, weights: Weights | bytes | None, types: Types) -> Any:
+        return to_torch(weights, types) if self.torch and isinstance(weights, dict) else weights
 
     def _train_and_submit(self, device: Device, plan: Plan, folder: Path) -> RoundResult:
         finished = (self._submit_masked if plan.secure else self._submit)(device, plan, folder)
@@ -186,6 +195,7 @@ class RoundWork:
         def train(settings: Json) -> Array:
             finished.update(self._finished(device, plan, folder))
             before, _ = self._model_of(device, plan, folder)
+            assert not isinstance(before, bytes)
             after, _ = read_weights(folder / "update", plan.raw_vector)
             metrics, limit = finished["metrics"], settings["range"]
             figures = (metrics.get("loss"), _accuracy(metrics))
@@ -236,7 +246,7 @@ class RoundWork:
         memory = _read_memory(self._memory_of(plan.job_id)) if plan.job_id is not None else None
         control = read_weights(folder / "control")[0] if device.download_control(plan, folder / "control") else None
         # `train` may change the weights in place.
-        before = {name: array.copy() for name, array in (weights or {}).items()}
+        before = {name: array.copy() for name, array in weights.items()} if isinstance(weights, dict) else {}
         if plan.strategy == "scaffold":
             plan.correction = correction_of(before, control, memory)
         if plan.strategy == "ditto":
@@ -246,12 +256,15 @@ class RoundWork:
         is_confidential = plan.secure or plan.private
         if self.evaluate is not None and weights is not None and not is_confidential:
             # What it changes in place is not what `train` receives.
-            copied = {name: array.copy() for name, array in before.items()}
+            copied = {name: array.copy() for name, array in before.items()} or weights
             global_metrics = _numbers(self.evaluate(self._given(copied, types)), "evaluate")
             del copied
         began = time.monotonic()
-        after, num_samples, metrics = _checked(self.train(self._given(weights, types), plan))
+        after, num_samples, metrics = _checked(self.train(self._given(weights, types), plan), isinstance(weights, bytes))
         seconds = time.monotonic() - began
+        if not isinstance(after, Mapping):
+            write_whole(folder / "update", bytes(after))
+            return {"num_samples": num_samples, "metrics": metrics, "global_metrics": global_metrics, "seconds": seconds}
         update = conform(after, before) if before else {name: to_numpy(value) for name, value in after.items()}
         if plan.strategy == "scaffold":
             change = control_change(before, update, control, *_steps(plan, metrics))
@@ -322,12 +335,14 @@ def _next_rest(rest: float, interval: float) -> float:
     return min(interval, max(USUAL_HEARTBEAT_SECONDS, 2 * rest))
 
 
-def _checked(returned: Any) -> tuple[Mapping[str, Any], int, dict[str, float]]:
+def _checked(returned: Any, of_file: bool) -> tuple[Mapping[str, Any] | bytes | bytearray, int, dict[str, float]]:
+    """What `train` returned. `of_file`: it received the bytes of the model's file."""
     if not isinstance(returned, tuple) or len(returned) != 3:
         raise ValueError(f"train must return (weights, num_samples, metrics), got {type(returned).__name__}.")
     weights, num_samples, metrics = returned
-    if not isinstance(weights, Mapping):
-        raise ValueError(f"train returned {type(weights).__name__} as weights; they must be a dict of arrays by name.")
+    if not isinstance(weights, (bytes, bytearray) if of_file else Mapping):
+        expected = "the bytes of a file, as the model of the round" if of_file else "a dict of arrays by name"
+        raise ValueError(f"train returned {type(weights).__name__} as weights; they must be {expected}.")
     if not isinstance(num_samples, numbers.Integral) or num_samples < 1:
         raise ValueError(f"train returned {num_samples!r} samples; it must be a whole number of at least 1.")
     return weights, int(num_samples), _numbers(metrics, "train")

@@ -53,10 +53,11 @@ def run(
     """Take part in rounds until stopped by Ctrl-C, SIGTERM, or `stop`, or until `rounds` rounds are done.
 
     `train(weights, plan)` receives the global model as a dict of numpy arrays (a PyTorch state dict with `torch=True`,
-    None if the round has no model) and returns new weights (arrays or tensors), the number of samples they were trained
-    on, and metrics. The service shows all metrics except "steps" and "learning_rate", which SCAFFOLD needs. An
-    exception is reported to the service as the reason. `evaluate(weights)` returns the metrics of the received model on
-    held-out data, which are sent with the update; they are weighted by its "num_samples", otherwise by that of `train`.
+    the bytes of a file in another format, such as XGBoost's, None if the round has no model) and returns new weights
+    (arrays, tensors, or such bytes), the number of samples they were trained on, and metrics. The service shows all
+    metrics except "steps" and "learning_rate", which SCAFFOLD needs. An exception is reported to the service as the
+    reason. `evaluate(weights)` returns the metrics of the received model on held-out data, which are sent with the
+    update; they are weighted by its "num_samples", otherwise by that of `train`.
     It is also called with a job's last model, which no update follows.
 
     Registers once and stores the key in `state_dir` (SERVICE_HOME, otherwise ~/.svc), in a folder for this service and

@@ -28,6 +28,10 @@ _NUMPY = {
 _NAMES = {np.dtype(code): name for name, code in _NUMPY.items() if name != "BF16"}
 
 
+class NotArrays(ValueError):
+    """The file has a format that this package does not read, such as XGBoost's."""
+
+
 def read_weights(path: str | Path, raw_vector: bool = False) -> tuple[Weights, Types]:
     """Read the arrays of a weight file and their types. Code in the file is never executed.
 
@@ -53,7 +57,7 @@ def read_weights(path: str | Path, raw_vector: bool = False) -> tuple[Weights, T
         return _read_safetensors(path)
     if start[:1] == b"\x80":
         return _read_torch(path)
-    raise ValueError(f"{path.name} is not a weight file: expected safetensors, .npz, .npy, or PyTorch.")
+    raise NotArrays(f"{path.name} is not a weight file: expected safetensors, .npz, .npy, or PyTorch.")
 
 
 def write_weights(weights: Mapping[str, Any], types: Mapping[str, str] | None = None) -> bytes:

@@ -140,4 +140,16 @@ export const printJob = (out: Output, job: JobDetail): void => {
       round.failure_reason ?? '',
     ]),
   )
+  if (mayWithhold(job)) out.note(WITHHELD)
 }
+
+const WITHHELD =
+  'Loss and accuracy of a federation are shown to a member only if each other organization that reported them did so with at least ' +
+  'five devices (docs/federations.md, Permissions).'
+
+/** True if no round shows a figure, though it may have one. */
+const mayWithhold = ({ federation_id, privacy, history }: JobDetail): boolean =>
+  federation_id !== null &&
+  privacy === null &&
+  history.some(({ status }) => status === 'completed') &&
+  history.every(({ loss, accuracy, metrics }) => loss === null && accuracy === null && metrics === undefined)

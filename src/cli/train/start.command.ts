@@ -27,6 +27,7 @@ interface StartOptions extends DataOptions {
   readonly federation?: string
   readonly name?: string
   readonly timeout?: number
+  readonly reportWindow?: number
   readonly waitForDevices?: number
   readonly option: Readonly<Record<string, unknown>>
   readonly hyperparameter: Readonly<Record<string, unknown>>
@@ -62,6 +63,7 @@ const OPTION_NAMES: OptionNames = [
   ['target_devices', '--target-devices'],
   ['over_selection', '--over-selection'],
   ['timeout_seconds', '--timeout'],
+  ['report_window_seconds', '--report-window'],
   ['wait_for_devices_seconds', '--wait-for-devices'],
   ['strategy_options', '--option'],
   ['hyperparameters', '--hyperparameter'],
@@ -98,6 +100,7 @@ const jobRequestOf = (model: string, options: StartOptions) => {
     ...(options.group !== undefined && { group: options.group }),
     ...(options.name !== undefined && { name: options.name }),
     ...(options.timeout !== undefined && { timeout_seconds: options.timeout }),
+    ...(options.reportWindow !== undefined && { report_window_seconds: options.reportWindow }),
     ...(options.waitForDevices !== undefined && { wait_for_devices_seconds: options.waitForDevices }),
     ...(privacy && { privacy }),
     ...(options.secureAggregation !== undefined && {
@@ -139,6 +142,11 @@ export const define = (command: Command, session: Session): void => {
       '--timeout <seconds>',
       `maximum duration of a round, ${TIMEOUT_SECONDS.min} to ${TIMEOUT_SECONDS.max} (default: ${TIMEOUT_SECONDS.default})`,
       wholeAboveZero,
+    )
+    .option(
+      '--report-window <seconds>',
+      'how long to wait for more updates once --min-devices have arrived (default: a tenth of --timeout)',
+      numberFrom({ min: 0, whole: false }),
     )
     .option(
       '--wait-for-devices <seconds>',

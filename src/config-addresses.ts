@@ -11,11 +11,22 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
+/** Environment files are not read by a shell: the service would create a folder named `~`. */
+export const pathOf = (name: string, value: string | undefined): string | undefined => {
+  if (value === undefined || !/^(~|\$|["'])/.test(value)) return value
+  throw new ConfigError(
+    `${name} must be a path, without quotes, '~', or variables, which only a shell replaces, got '${value}'.`,
+  )
+}
+
 export const databaseUrlOf = (value: string | undefined): string | null => {
   if (value === undefined) return null
   const url = URL.canParse(value) ? new URL(value) : null
   if (url === null || !['postgres:', 'postgresql:'].includes(url.protocol)) {
-    throw new ConfigError('SERVICE_DATABASE_URL must look like postgres://user:password@host:5432/name.')
+    throw new ConfigError(
+      'SERVICE_DATABASE_URL must look like postgres://user:password@host:5432/name, with special characters of the password ' +
+        'percent-encoded, such as %23 for #.',
+    )
   }
   return value
 }

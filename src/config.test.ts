@@ -1,7 +1,17 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from './config.ts'
 
 describe('the settings', () => {
+  it('are all in the table of the README', () => {
+    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+    const table = readme.split('## Settings')[1]!.split('\n## ')[0]!
+    const listed = [...table.matchAll(/^\| (`SERVICE_.*?) \|/gm)].flatMap(([, names]) => names!.match(/SERVICE_\w+/g)!)
+    // The error about an unknown setting lists those that exist.
+    const error = `Known: ${listed.toSorted().join(', ')}.`
+    expect(() => readConfig({ SERVICE_UNKNOWN: '1' })).toThrow(error)
+  })
+
   it('all have defaults', () => {
     expect(readConfig({ SERVICE_HOME: '/srv/svc' })).toEqual({
       host: '127.0.0.1',
@@ -85,6 +95,7 @@ describe('the settings', () => {
     ['SERVICE_PORT', '0x1F40'],
     ['SERVICE_ENROLLMENT', 'maybe'],
     ['SERVICE_DATABASE_URL', 'mysql://localhost/x'],
+    ['SERVICE_DATABASE_URL', 'postgres://user:pass#word@localhost/x'],
     ['SERVICE_OIDC_ISSUER', 'https://login.example.org'],
     ['SERVICE_OIDC_CLIENT_SECRET', 'secret'],
     ['SERVICE_STORAGE_URL', 's3://'],
@@ -106,6 +117,9 @@ describe('the settings', () => {
     ['SERVICE_CORS_ORIGINS', 'example.org'],
     ['SERVICE_TLS_CERT', '/etc/svc/cert.pem'],
     ['SERVICE_TLS_KEY', '/etc/svc/key.pem'],
+    ['SERVICE_HOME', '~/svc'],
+    ['SERVICE_DATA_DIR', '$HOME/data'],
+    ['SERVICE_DATA_DIR', '"/srv/data"'],
     ['SERVICE_PUBLIC_URL', 'fleet.example.org'],
     ['SERVICE_PUBLIC_URL', 'https://user:secret@fleet.example.org'],
     ['SERVICE_PUBLIC_URL', 'https://fleet.example.org/svc'],

@@ -8,6 +8,7 @@ import {
   inferenceUrlOf,
   oidcOf,
   originsOf,
+  pathOf,
   proxiesOf,
   publicUrlOf,
   smtpOf,
@@ -137,7 +138,9 @@ export const readConfig = (environment: Environment): Config => {
     return word
   }
 
-  const home = serviceFolder(text('SERVICE_HOME'))
+  const path = (name: string): string | undefined => pathOf(name, text(name))
+
+  const home = serviceFolder(path('SERVICE_HOME'))
   const host = text('SERVICE_HOST') ?? '127.0.0.1'
   const storage = storageOf(text('SERVICE_STORAGE_URL'))
   const downloads = oneOf('SERVICE_DOWNLOADS', DOWNLOADS, 'proxy')
@@ -156,7 +159,7 @@ export const readConfig = (environment: Environment): Config => {
   const config: Config = {
     host,
     port: number('SERVICE_PORT', { min: 0, max: 65_535 }, 8000),
-    dataDir: resolve(text('SERVICE_DATA_DIR') ?? join(home, 'data')),
+    dataDir: resolve(path('SERVICE_DATA_DIR') ?? join(home, 'data')),
     databaseUrl: databaseUrlOf(text('SERVICE_DATABASE_URL')),
     storage,
     replaceKeys: fingerprintsOf(text('SERVICE_REPLACE_KEYS')),
@@ -178,7 +181,7 @@ export const readConfig = (environment: Environment): Config => {
     scrubDays: number('SERVICE_SCRUB_DAYS', { min: 0, max: 3650, whole: false }, 30),
     scrubBytesPerSecond: number('SERVICE_SCRUB_BYTES_PER_SECOND', { min: 1024, max: 1024 * GIB }, 20_000_000),
     corsOrigins: originsOf(text('SERVICE_CORS_ORIGINS')),
-    certificate: certificateOf(text('SERVICE_TLS_CERT'), text('SERVICE_TLS_KEY')),
+    certificate: certificateOf(path('SERVICE_TLS_CERT'), path('SERVICE_TLS_KEY')),
     publicUrl: publicUrlOf(text('SERVICE_PUBLIC_URL')),
     region: text('SERVICE_REGION') === undefined ? null : oneOf('SERVICE_REGION', REGIONS, 'us'),
     smtp: smtpOf(text('SERVICE_SMTP_URL'), text('SERVICE_SMTP_FROM')),

@@ -46,7 +46,8 @@ const start = async (): Promise<void> => {
     stoppingSince = performance.now()
     console.log(`${signal}: finishing the running requests`)
     // Some work cannot be interrupted, such as a backup to a file system that does not respond.
-    setTimeout(() => stop('Stopping took more than a minute: stopping at once.'), MAX_STOP_MS).unref()
+    const maxMs = config.drainSeconds * 1000 + MAX_STOP_MS
+    setTimeout(() => stop('Stopping took more than a minute: stopping at once.'), maxMs).unref()
     service.close().then(
       () => process.exit(0),
       (error: Error) => stop(`Stopping failed: ${error.message}`),

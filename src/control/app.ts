@@ -20,6 +20,7 @@ import { federations } from './federations/module.ts'
 import { fleet } from './fleet/module.ts'
 import { inference } from './inference/module.ts'
 import { registerProcessMetrics } from './operations/metrics/process-metrics.service.ts'
+import { DATABASE_IS_DOWN } from './operations/metrics/state-metrics.service.ts'
 import { operations } from './operations/module.ts'
 import { runEach, startPeriodicTasks } from './periodic-tasks.ts'
 import { training } from './training/module.ts'
@@ -98,6 +99,7 @@ const buildApp = async (context: Context, parts: Parts, phaseOf: () => Phase): P
   const { keys, rateLimits, sessions } = parts.access
   const metrics = createMetrics()
   metrics.texts.push(parts.operations.metrics.text)
+  metrics.outage = DATABASE_IS_DOWN
   registerProcessMetrics(metrics.registry, { load: database.load, updates: parts.training.updateCounts })
   const app = await buildServer({
     log: { level: config.logLevel },

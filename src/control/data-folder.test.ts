@@ -1,9 +1,9 @@
-import { chmod, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { emptyFolder } from '../../test/databases.ts'
 import { runService } from '../../test/e2e/service-process.ts'
-import { requireDataFolder, watchFreeSpace } from './data-folder.ts'
+import { requireDataFolder, requireStorageFolder, watchFreeSpace } from './data-folder.ts'
 
 const ADVICE = 'Set SERVICE_DATA_DIR to a folder that this user may write to.'
 const messageOf = (path: string, fault: string) =>
@@ -47,6 +47,16 @@ describe('the data folder', () => {
     await expect(check()).rejects.toMatchObject({ code: 'ENOSPC' })
     await expect(watchFreeSpace(folder)()).resolves.toBeUndefined()
     expect(await readdir(folder)).toEqual([])
+  })
+
+  it.skipIf(process.platform === 'win32')("for stored files may contain what is not the service's", async () => {
+    const folder = await emptyFolder()
+    await writeFile(join(folder, 'sha256'), '', { mode: 0o600 })
+    await expect(requireStorageFolder(folder)).rejects.toThrow()
+    await rm(join(folder, 'sha256'))
+    await writeFile(join(folder, 'notes.txt'), '', { mode: 0o600 })
+    await mkdir(join(folder, 'lost+found'), { mode: 0o000 })
+    await expect(requireStorageFolder(folder)).resolves.toBeUndefined()
   })
 
   it('is created once by concurrent calls', async () => {

@@ -70,14 +70,18 @@ export const requireDataFolder = async (path: string, setting = 'SERVICE_DATA_DI
   }
 }
 
+/** What the service creates in a folder of stored files. */
+export const BLOB_FOLDERS: readonly string[] = ['sha256', 'staging', 'partial', 'processes', 'cache']
+
 /**
  * Creates a folder for stored files, and checks that this user may write to it and to its subfolders, down to those that contain
- * the files.
+ * the files. Others may be there, such as lost+found.
  * @throws ConfigError naming the setting, the folder, and the problem.
  */
 export const requireStorageFolder = async (path: string, setting?: string): Promise<void> => {
   await requireDataFolder(path, setting)
-  for (const name of await readdir(path)) {
+  const own = (await readdir(path)).filter((name) => BLOB_FOLDERS.includes(name))
+  for (const name of own) {
     const inner = join(path, name)
     for (const folder of [
       inner,

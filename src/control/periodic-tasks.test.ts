@@ -39,6 +39,37 @@ test('a service that stops within ten minutes starts no hourly task afterwards',
   expect([runs, vi.getTimerCount()]).toEqual([0, 0])
 })
 
+test('a task that keeps failing for one reason is logged rarely', async () => {
+  let reason: string | null = 'down'
+  const logged: (readonly [string, unknown])[] = []
+  const task = {
+    name: 'often',
+    everyMs: 60 * MINUTE_MS,
+    run: async () => {
+      if (reason !== null) throw new Error(reason)
+    },
+  }
+  const error = ({ err, failures }: { err?: Error; failures?: number }) => void logged.push([err!.message, failures])
+  const schedule = startPeriodicTasks([task], { afterCommit: () => undefined }, { error })
+  const run = async (times: number): Promise<void> => {
+    for (let i = 0; i < times; i++) await schedule.wake('often')
+  }
+  await run(600)
+  reason = 'starting'
+  await run(3)
+  reason = null
+  await run(1)
+  reason = 'starting'
+  await run(1)
+  await schedule.stop()
+  expect(logged).toEqual([
+    ...[1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 512, 600].map((failures) => ['down', failures]),
+    ['starting', 1],
+    ['starting', 2],
+    ['starting', 1],
+  ])
+})
+
 test('a failing step does not keep the others from running, and the first failure is thrown at the end', async () => {
   const ran: string[] = []
   const step =

@@ -4,6 +4,9 @@ import type { ControlEventBus, ControlEvents } from './events.ts'
 /** A service that is often restarted, such as that of a laptop, may never run for an hour. */
 const FIRST_RUN_MS = 10 * 60_000
 
+/** During an outage, tasks that run every second would fill the log: after their first failures, only every 300th is logged. */
+const LOGGED_EVERY = 300
+
 /** Events that start a task right after their commit; a function decides whether an event does. */
 type WakeOn = {
   readonly [Type in keyof ControlEvents]?: true | ((event: ControlEvents[Type]) => boolean)
@@ -47,14 +50,23 @@ export const startPeriodicTasks = (
   function startTimer(task: Task) {
     let running: Promise<void> = Promise.resolve()
     let next: Promise<void> | null = null
+    let failure: { readonly message: string; readonly count: number } | null = null
+
+    const logFailure = (error: unknown): void => {
+      const message = String(error)
+      const count = failure?.message === message ? failure.count + 1 : 1
+      failure = { message, count }
+      const isPowerOfTwo = (count & (count - 1)) === 0
+      if (isPowerOfTwo || count % LOGGED_EVERY === 0) {
+        log.error({ task: task.name, err: error, failures: count }, 'a periodic task failed')
+      }
+    }
 
     const runOnce = async (): Promise<void> => {
       next = null
       if (stopped) return
       // A request may wake a task, whose work must not be audited as that request's action.
-      await unaudited(async () => task.run()).catch((error: unknown) =>
-        log.error({ task: task.name, err: error }, 'a periodic task failed'),
-      )
+      await unaudited(async () => task.run()).then(() => (failure = null), logFailure)
     }
     /** Calls during a run share the next run. */
     const wake = (): Promise<void> => {

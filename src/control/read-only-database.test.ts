@@ -55,3 +55,21 @@ it.skipIf(!hasPostgres())(
     expect((await register()).status).toBe(201)
   },
 )
+
+it.skipIf(!hasPostgres())('GET /metrics responds while its queries wait for a lock', async () => {
+  const databaseUrl = await freshPostgresUrl()
+  const config = { ...readConfig({ SERVICE_LOG_LEVEL: 'silent' }), databaseUrl, dataDir: await emptyFolder() }
+  const service = await createControlPlane(config)
+  const admin = new pg.Client(databaseUrl)
+  await admin.connect()
+  onTestFinished(async () => {
+    await admin.end()
+    await service.close()
+  })
+  await admin.query('begin; lock table devices in access exclusive mode')
+  const { statusCode, body } = await service.app.inject('/metrics')
+  expect(statusCode).toBe(200)
+  expect(body).toContain('process_resident_memory_bytes')
+  expect(body).toContain('tributary_database_up 1\n')
+  expect(body).not.toContain('tributary_rounds')
+})

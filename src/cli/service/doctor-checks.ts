@@ -3,6 +3,7 @@ import { statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sizeWords } from '../../domain/sizes.ts'
+import { parseStorageUrl } from '../../domain/storage-location.ts'
 import { allEngines } from '../../inference/engines/installed-engines.ts'
 import { checkKey, KEY_FILES } from '../../platform/files/key-files.ts'
 import type { Connection } from '../connection.ts'
@@ -10,6 +11,7 @@ import { Failure } from '../failure.ts'
 import { packageVersion } from '../package-version.ts'
 import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
+import { certificate } from './certificate-check.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import { storedData } from './stored-data.ts'
 
@@ -82,8 +84,15 @@ const keyFiles = (session: Session): readonly Finding[] =>
     }
   })
 
-const disk = async (session: Session): Promise<Finding> => {
-  let folder = dataFolder(session)
+/** The data folder, and the folder of stored files if it is another. */
+const disks = async (session: Session): Promise<readonly Finding[]> => {
+  const storage = parseStorageUrl(session.io.env.SERVICE_STORAGE_URL || undefined)
+  const stored = typeof storage !== 'string' && storage.kind === 'folder' ? storage.path : null
+  return Promise.all([dataFolder(session), ...(stored === null ? [] : [stored])].map(disk))
+}
+
+const disk = async (path: string): Promise<Finding> => {
+  let folder = path
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
   const { bavail, bsize } = await statfs(folder)
   const free = bavail * bsize
@@ -177,7 +186,7 @@ export const allFindings = async (session: Session, apiBase: string | undefined)
   const local = [
     node(),
     packageFiles(),
-    await disk(session),
+    ...(await disks(session)),
     ...damaged,
     ...keyFiles(session),
     ...(await engines(session)),
@@ -188,6 +197,7 @@ export const allFindings = async (session: Session, apiBase: string | undefined)
   return [
     ...local,
     ...(await service(connection, session.now)),
+    ...(await certificate(baseUrl, session.now())),
     await key(session, baseUrl),
     ...(await storedData(session, baseUrl)),
   ]

@@ -42,7 +42,7 @@ export const openServer = async (url: string): Promise<pg.Pool> => {
     await pool.end().catch(() => undefined)
     throw new StartError(
       `The PostgreSQL server that SERVICE_DATABASE_URL names (${withoutPassword(url)}) cannot be used: ` +
-        `${reason(error)}. Start it or correct the URL; without SERVICE_DATABASE_URL the embedded database is used.`,
+        `${reason(error)}. ${advice(error)}`,
     )
   }
   if (isReadOnly) {
@@ -60,6 +60,13 @@ const reason = (error: unknown): string => {
   const first = error instanceof AggregateError ? error.errors[0] : error
   return first instanceof Error ? first.message.replace(/\.$/, '') : String(first)
 }
+
+const TOO_MANY_CONNECTIONS = '53300'
+
+const advice = (error: unknown): string =>
+  (error as NodeJS.ErrnoException).code === TOO_MANY_CONNECTIONS
+    ? "Raise the server's max_connections, or close other connections: each process of the service takes up to 11."
+    : 'Start it or correct the URL; without SERVICE_DATABASE_URL the embedded database is used.'
 
 const withoutPassword = (url: string): string => {
   try {

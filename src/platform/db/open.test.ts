@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { sql } from 'kysely'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { eachDatabase, freshPostgresUrl, hasPostgres } from '../../../test/databases.ts'
 import { asDatabaseAway } from '../../domain/outages.ts'
 import { createServerHints } from './hints.ts'
@@ -285,6 +285,19 @@ describe.skipIf(!hasPostgres())('a PostgreSQL server', () => {
       'The PostgreSQL server that SERVICE_DATABASE_URL names (postgres://someone@127.0.0.1:1/data) cannot be used: ' +
         'connect ECONNREFUSED 127.0.0.1:1. Start it or correct the URL; without SERVICE_DATABASE_URL the embedded ' +
         'database is used.',
+    )
+  })
+
+  test('without a free connection says what to do about it', async () => {
+    const url = new URL(await freshPostgresUrl())
+    const db = await openDatabase({ url: url.href, dataDir: '' })
+    onTestFinished(() => db.close())
+    await sql`create role no_connections login connection limit 0`.execute(db.sql)
+    onTestFinished(async () => void (await sql`drop role no_connections`.execute(db.sql)))
+    url.username = 'no_connections'
+    await expect(openDatabase({ url: url.href, dataDir: '' })).rejects.toThrow(
+      'cannot be used: too many connections for role "no_connections". Raise the server\'s max_connections, or close ' +
+        'other connections: each process of the service takes up to 11.',
     )
   })
 })

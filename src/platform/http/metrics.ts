@@ -1,4 +1,6 @@
+import type { FastifyReply } from 'fastify'
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client'
+import { asDatabaseAway } from '../../domain/outages.ts'
 import type { App } from './app.ts'
 import type { RouteConfig } from './route-config.ts'
 
@@ -7,6 +9,8 @@ export interface Metrics {
   readonly registry: Registry
   /** Further metrics, in the Prometheus text format; called for every response. */
   readonly texts: (() => Promise<string>)[]
+  /** The response while keys cannot be checked because the database does not respond. */
+  outage: string | null
   countRequest(method: string, route: string, status: number, seconds: number): void
 }
 
@@ -120,13 +124,19 @@ export const createMetrics = ({ monitors = true }: { readonly monitors?: boolean
     // The registry only uses a metric's `name` and `get()`; its type demands prom-client's own classes.
     registry.registerMetric(metric as unknown as Metric)
   }
-  return { registry, texts: [], countRequest: requests.count }
+  return { registry, texts: [], outage: null, countRequest: requests.count }
 }
 
 /** GET /metrics in the Prometheus text format. */
-export const serveMetrics = (app: App, { registry, texts }: Metrics, access: 'public' | 'metrics:read'): void => {
+export const serveMetrics = (app: App, metrics: Metrics, access: 'public' | 'metrics:read'): void => {
+  const { registry, texts } = metrics
   const config: RouteConfig = { access, rateLimit: false }
-  app.get('/metrics', { config, schema: { hide: true } }, async (_request, reply) => {
+  // Otherwise the alert for an outage of the database could not fire. GET /ready shows anybody the same.
+  const errorHandler = (error: Error, _request: unknown, reply: Pick<FastifyReply, 'type'>): void => {
+    if (metrics.outage === null || asDatabaseAway(error) === undefined) throw error
+    reply.type(registry.contentType).code(200).send(metrics.outage)
+  }
+  app.get('/metrics', { config: config as object, schema: { hide: true }, errorHandler }, async (_request, reply) => {
     reply.type(registry.contentType)
     return [await registry.metrics(), ...(await Promise.all(texts.map((text) => text())))].join('')
   })

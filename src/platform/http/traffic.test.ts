@@ -171,6 +171,20 @@ test('/metrics counts requests by route pattern, never by path, and includes met
   expect(response.body).toContain('process_resident_memory_bytes')
 })
 
+test('/metrics shows an outage of the database, in which keys cannot be checked', async () => {
+  let failure: Error = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+  const { app, metrics } = await start({ closed: true, authenticate: () => Promise.reject(failure) })
+  metrics.outage = 'database_up 0\n'
+  const get = async (headers = {}) => {
+    const { statusCode, body } = await app.inject({ url: '/metrics', headers })
+    return { statusCode, body }
+  }
+  expect(await get(bearer('reader'))).toEqual({ statusCode: 200, body: 'database_up 0\n' })
+  expect(await get()).toMatchObject({ statusCode: 401 })
+  failure = new Error('a bug')
+  expect(await get(bearer('reader'))).toMatchObject({ statusCode: 500 })
+})
+
 test('/ready is 200 while every check passes, otherwise 503 naming the failed check without details', async () => {
   let broken = false
   let phase: 'starting' | 'ready' | 'stopping' = 'ready'

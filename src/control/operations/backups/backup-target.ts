@@ -9,6 +9,7 @@ import { writeSynced } from '../../../platform/blobs/staging-area.ts'
 import { syncFolder } from '../../../platform/files/durable-file.ts'
 import { ownerAdvice } from '../../../platform/files/folder-owner.ts'
 import { requireFolder } from '../../../platform/files/make-folder.ts'
+import { BLOB_FOLDERS } from '../../data-folder.ts'
 import { s3Target } from './s3-target.ts'
 import type { BackupTarget, StoredFile } from './target.ts'
 
@@ -17,8 +18,6 @@ export type { BackupTarget } from './target.ts'
 const CHUNK = 256 * 1024
 /** The beginning of the names of folders in the data folder that a backup uses, and deletes. */
 export const STAGING = '.backup-'
-/** What the service creates in a folder of stored files. */
-const BLOB_SUBFOLDERS = ['sha256', 'staging', 'partial', 'processes', 'cache']
 
 /** The result of reading a folder without such a file. @throws bad_request if `root` is a file, or cannot be read */
 const orMissing =
@@ -132,7 +131,7 @@ export const openSeparateTarget = (url: string, folders: Folders): BackupTarget 
   const blobs = blobFolders(folders)
   const inUse = [
     join(dataDir, 'database'),
-    ...blobs.flatMap((folder) => BLOB_SUBFOLDERS.map((name) => join(folder, name))),
+    ...blobs.flatMap((folder) => BLOB_FOLDERS.map((name) => join(folder, name))),
   ]
   // Some of these are deleted by the next backup.
   const isStaging = isTargetIn(target, dataDir) && relative(dataDir, target.url).startsWith(STAGING)

@@ -31,6 +31,21 @@ it.skipIf(process.platform === 'win32')('the password is not in the arguments, w
   }
 })
 
+it.skipIf(process.platform === 'win32')(
+  'parameters that only the driver of the service knows are translated',
+  async () => {
+    const folder = await installed('pg_dump', `echo "$*" > "$0.argv"`)
+    for (const query of [
+      'sslmode=no-verify&sslrootcert=/ca.pem',
+      'uselibpqcompat=true&sslmode=require&sslrootcert=/ca.pem',
+    ]) {
+      expect(await dumpServer(`postgres://me@h/x?${query}`, 'file', new AbortController().signal)).toBe(true)
+      const argv = await readFile(join(folder, 'pg_dump.argv'), 'utf8')
+      expect(argv).toContain('--dbname=postgres://me@h/x?sslmode=require&sslrootcert=/ca.pem\n')
+    }
+  },
+)
+
 it.skipIf(process.platform === 'win32')('an error of several lines becomes one line', async () => {
   await installed('pg_restore', `printf 'error: one\\n  Command was: two\\n\\n' >&2; exit 1`)
   await expect(restoreServer('postgres://h/x', 'file')).rejects.toThrow(

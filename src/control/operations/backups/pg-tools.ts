@@ -10,7 +10,9 @@ const connectionOf = (databaseUrl: string): { url: string; env: NodeJS.ProcessEn
   url.search = url.search
     .slice(1)
     .split('&')
-    .filter((parameter) => !/^(ssl)?password=/.test(parameter))
+    .filter((parameter) => !/^((ssl)?password|uselibpqcompat)=/.test(parameter))
+    // What only the service's driver knows. libpq's `require` does not verify the certificate either.
+    .map((parameter) => (parameter === 'sslmode=no-verify' ? 'sslmode=require' : parameter))
     .join('&')
   return { url: url.href, env: { ...process.env, ...(password !== '' && { PGPASSWORD: password }) } }
 }

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { requireWritable } from '../../../platform/db/open.ts'
 import type { Context } from '../../context.ts'
 import type { PrivacyService } from '../../federations/privacy.service.ts'
@@ -15,9 +16,17 @@ const FRESH_MS = 15_000
 const escaped = (value: unknown): string =>
   String(value).replace(/\\/g, '\\\\').replace(/\n/g, '\\n').replace(/"/g, '\\"')
 
-const UP = `# HELP tributary_database_up Whether the database responded, and accepts writes, when these values were read
+/** Prometheus waits 10 s by default. */
+const MAX_WAIT_MS = 5000
+const MAX_CHECK_MS = 2000
+
+const up = (isUp: boolean): string =>
+  `# HELP tributary_database_up Whether the database responded, and accepts writes, when these values were read
 # TYPE tributary_database_up gauge
+tributary_database_up ${isUp ? 1 : 0}
 `
+
+export const DATABASE_IS_DOWN = up(false)
 
 /** Metrics of the database about rounds, devices, rollouts, and so on, for `GET /metrics`. */
 export const createStateMetrics = (
@@ -43,6 +52,14 @@ export const createStateMetrics = (
   const rowsOf = async (metric: StateMetric, orgId: string | null, at: Date): Promise<readonly Row[]> => {
     const rows = await readStateMetric(database.sql, metric, at, orgId)
     return metric.isAccounted ? accounted(rows) : rows
+  }
+
+  const isUp = (): Promise<boolean> => {
+    const responds = requireWritable(database.sql).then(
+      () => true,
+      () => false,
+    )
+    return Promise.race([responds, sleep(MAX_CHECK_MS, false, { ref: false })])
   }
 
   let readAt = Number.NEGATIVE_INFINITY
@@ -83,17 +100,21 @@ export const createStateMetrics = (
       return samples
     },
 
-    /** Returns metrics that are at most 15 seconds old; if the database does not respond or is read-only, only that. */
+    /**
+     * Returns metrics that are at most 15 seconds old; if the database does not respond or is read-only, only that. If reading
+     * them takes longer than a scrape, for example because of a lock, the next scrape may have them.
+     */
     async text(): Promise<string> {
       if (performance.now() - readAt > FRESH_MS) {
-        readAt = performance.now()
+        readAt = Number.POSITIVE_INFINITY
         latest = read()
-        latest.catch(() => {
-          readAt = Number.NEGATIVE_INFINITY
-        })
+        latest.then(
+          () => (readAt = performance.now()),
+          () => (readAt = Number.NEGATIVE_INFINITY),
+        )
       }
-      const text = await latest.catch(() => null)
-      return `${text ?? ''}${UP}tributary_database_up ${text === null ? 0 : 1}\n`
+      const text = await Promise.race([latest.catch(() => null), sleep(MAX_WAIT_MS, undefined, { ref: false })])
+      return text === undefined ? up(await isUp()) : `${text ?? ''}${up(text !== null)}`
     },
   }
 }

@@ -115,6 +115,28 @@ const jobRequestOf = (model: string, options: StartOptions) => {
   }
 }
 
+const start = async (session: Session, model: string, options: StartOptions): Promise<void> => {
+  const { out } = session
+  const request = jobRequestOf(model, options)
+  const connection = await session.signedIn({ apiBase: options.apiBase })
+  const { followToResult } = await import('./follow.ts')
+  const { jobById } = await import('./job.ts')
+  const { find } = await import('../resources/find.ts')
+  const context = { connection, session, org: undefined }
+  const found = options.federation === undefined ? null : await find(context, 'federation', options.federation)
+  const body = { ...request, ...(found !== null && { federation: String(found.federation_id) }) }
+  const job = await connection
+    .request((client) => client.POST('/api/v1/training/jobs', { body }))
+    .catch((error: unknown) => Promise.reject(withOptionNames(error, OPTION_NAMES)))
+  if (!options.follow) {
+    if (options.json) return out.json(await jobById(connection, job.id))
+    out.line(`Started job ${job.id}: ${plural(job.rounds, 'round')} of ${job.strategy} on ${model}.`)
+    return out.note(`Watch it with: svc train status ${job.id} --follow`)
+  }
+  out.note(`Job ${job.id}: ${plural(job.rounds, 'round')} of ${job.strategy} on ${model}.`)
+  await followToResult(session, connection, job.id, options.json === true)
+}
+
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<model>', 'the model to train, by name or id; name@version starts from that version')
@@ -199,25 +221,5 @@ export const define = (command: Command, session: Session): void => {
     .option('--follow', 'follow the rounds until the job ends')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
-    .action(async (model: string, options: StartOptions) => {
-      const { out } = session
-      const request = jobRequestOf(model, options)
-      const connection = await session.signedIn({ apiBase: options.apiBase })
-      const { followToResult } = await import('./follow.ts')
-      const { jobById } = await import('./job.ts')
-      const { find } = await import('../resources/find.ts')
-      const context = { connection, session, org: undefined }
-      const found = options.federation === undefined ? null : await find(context, 'federation', options.federation)
-      const body = { ...request, ...(found !== null && { federation: String(found.federation_id) }) }
-      const job = await connection
-        .request((client) => client.POST('/api/v1/training/jobs', { body }))
-        .catch((error: unknown) => Promise.reject(withOptionNames(error, OPTION_NAMES)))
-      if (!options.follow) {
-        if (options.json) return out.json(await jobById(connection, job.id))
-        out.line(`Started job ${job.id}: ${plural(job.rounds, 'round')} of ${job.strategy} on ${model}.`)
-        return out.note(`Watch it with: svc train status ${job.id} --follow`)
-      }
-      out.note(`Job ${job.id}: ${plural(job.rounds, 'round')} of ${job.strategy} on ${model}.`)
-      await followToResult(session, connection, job.id, options.json === true)
-    })
+    .action((model: string, options: StartOptions) => start(session, model, options))
 }

@@ -1,5 +1,5 @@
 import { STATE_METRICS } from '../src/control/operations/metrics/metrics.report.ts'
-import { PROCESS_METRICS } from '../src/control/operations/metrics/process-metrics.service.ts'
+import { PROCESS_METRICS, STORAGE_UP } from '../src/control/operations/metrics/process-metrics.service.ts'
 
 const row = (name: string, labels: readonly string[], help: string): string =>
   `| \`${name}\` | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} |`
@@ -42,6 +42,7 @@ Each process reports its own: use \`sum\`. \`route\` is the pattern of the path,
 ${row('http_requests_total', ['method', 'route', 'status'], 'Requests')}
 ${row('http_request_duration_seconds', ['method', 'route', 'status', 'le'], 'Their duration, a histogram')}
 ${PROCESS_METRICS.map(({ name, labels, help }) => row(name, labels, help)).join('\n')}
+${row(STORAGE_UP.name, [], STORAGE_UP.help)}
 ${row('nodejs_eventloop_lag_p99_seconds', [], 'Delay of the event loop')}
 ${row('process_resident_memory_bytes', [], 'Resident memory')}
 ${row('process_cpu_seconds_total', [], 'Processor time')}

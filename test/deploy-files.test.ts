@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { readConfig } from '../src/config.ts'
 import { STATE_METRICS } from '../src/control/operations/metrics/metrics.report.ts'
+import { STORAGE_UP } from '../src/control/operations/metrics/process-metrics.service.ts'
 import { freePort } from './postgres-program.ts'
 import { formOf, startWorld } from './world.ts'
 
@@ -18,7 +19,7 @@ it.each(['prometheus/alerts.yml', 'prometheus/alerts.test.yml', 'grafana/tributa
   'deploy/%s names only metrics that the service has',
   (name) => {
     const text = readFileSync(`deploy/${name}`, 'utf8')
-    const known = new Set([...STATE_METRICS.map((metric) => metric.name), 'tributary_database_up'])
+    const known = new Set([...STATE_METRICS.map((metric) => metric.name), 'tributary_database_up', STORAGE_UP.name])
     const named = text.match(/\btributary_[a-z_]+/g) ?? []
     expect(named.length).toBeGreaterThan(5)
     expect(named.filter((metric) => !known.has(metric))).toEqual([])

@@ -100,7 +100,11 @@ const buildApp = async (context: Context, parts: Parts, phaseOf: () => Phase): P
   const metrics = createMetrics()
   metrics.texts.push(parts.operations.metrics.text)
   metrics.outage = DATABASE_IS_DOWN
-  registerProcessMetrics(metrics.registry, { load: database.load, updates: parts.training.updateCounts })
+  registerProcessMetrics(metrics.registry, {
+    load: database.load,
+    updates: parts.training.updateCounts,
+    blobs: context.blobs,
+  })
   const app = await buildServer({
     log: { level: config.logLevel },
     certificate: config.certificate,

@@ -205,7 +205,13 @@ describe.skipIf(noSwift() !== null)('files in S3', () => {
     expect(requested).toEqual([service.baseUrl, swift.endpoint])
     expect(sha256Of(sink.bytes())).toBe(hash)
 
+    const isStorageUp = async () =>
+      /^tributary_storage_up (\d)$/m.exec(
+        await (await fetch(`${service.baseUrl}/metrics`, { headers: { authorization: `Bearer ${key}` } })).text(),
+      )?.[1]
+    expect(await isStorageUp()).toBe('1')
     await swift.kill()
+    expect(await isStorageUp()).toBe('0')
     const upload = () => send(service, key, 'POST', `/models/${id}/versions/upload`, { body: formOf('small') })
     for (const refused of [await send(service, key, 'GET', path), await upload()]) {
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])

@@ -1,4 +1,6 @@
-import { Counter, type Registry } from 'prom-client'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import type { DatabaseLoad } from '../../../platform/db/open.ts'
 import { REFUSALS, type UpdateCounts } from '../../training/rounds/update-counts.service.ts'
 
@@ -26,10 +28,25 @@ export const PROCESS_METRICS = [
 ] as const
 type Name = (typeof PROCESS_METRICS)[number]['name']
 
+/** Less than Prometheus waits for a response. */
+const MAX_CHECK_MS = 2000
+
+export const STORAGE_UP = {
+  name: 'tributary_storage_up',
+  help: `Whether the storage of models and updates responded within ${MAX_CHECK_MS / 1000} s`,
+} as const
+
+/** No stored file has this hash. */
+const NO_FILE = '0'.repeat(64)
+
 /** Adds them to `registry`, which requests their values whenever it is read. */
 export const registerProcessMetrics = (
   registry: Registry,
-  { load, updates }: { readonly load: Readonly<DatabaseLoad>; readonly updates: UpdateCounts },
+  {
+    load,
+    updates,
+    blobs,
+  }: { readonly load: Readonly<DatabaseLoad>; readonly updates: UpdateCounts; readonly blobs: Pick<BlobStore, 'has'> },
 ): void => {
   const values: Readonly<Record<Name, () => number | ReadonlyMap<string, number>>> = {
     tributary_updates_accepted_total: updates.accepted,
@@ -38,6 +55,17 @@ export const registerProcessMetrics = (
     tributary_database_statement_seconds_total: () => load.statementSeconds,
     tributary_database_wait_seconds_total: () => load.waitSeconds,
   }
+  new Gauge({
+    ...STORAGE_UP,
+    registers: [registry],
+    async collect() {
+      const responds = blobs.has(NO_FILE).then(
+        () => 1,
+        () => 0,
+      )
+      this.set(await Promise.race([responds, sleep(MAX_CHECK_MS, 0, { ref: false })]))
+    },
+  })
   for (const { name, help, labels } of PROCESS_METRICS) {
     new Counter({
       name,

@@ -55,6 +55,7 @@ it('GET /metrics shows what the database has about devices, rounds, and rollouts
     'tributary_models{kind="model"} 1',
     'tributary_models{kind="round_model"} 1',
     'tributary_database_up 1',
+    'tributary_storage_up 1',
     'tributary_integration_dead_letters 0',
     'tributary_conversion_oldest_seconds 0',
     'tributary_lease_expired_seconds{work="aggregation"} 0',

@@ -69,7 +69,6 @@ const readCalls = (given: unknown, where: string): readonly ToolCall[] => {
 }
 
 const UNDERSTOOD: Readonly<Record<string, readonly string[]>> = {
-  // Clients send back whole messages. No model expects the reasoning of earlier turns.
   assistant: ['role', 'content', 'name', 'tool_calls', 'reasoning_content'],
   // Many clients repeat the function's name here, although the call already contains it.
   tool: ['role', 'content', 'tool_call_id', 'name'],
@@ -84,6 +83,12 @@ const readName = (name: unknown, at: string): string | null => {
   throw invalid(`${at} must be a string of 1 to ${MAX_NAME_LENGTH} characters.`, at)
 }
 
+const readReasoning = (reasoning: unknown, at: string): string | null => {
+  if ((reasoning ?? null) === null) return null
+  if (typeof reasoning === 'string') return wellFormed(reasoning)
+  throw invalid(`${at} must be a string.`, at)
+}
+
 const readMessage = (message: Given, index: number): ChatMessage => {
   const at = `messages[${index}]`
   const role = ownEntry(ROLES, message.role) ?? null
@@ -96,10 +101,12 @@ const readMessage = (message: Given, index: number): ChatMessage => {
   const content = role === 'assistant' && (message.content ?? null) === null ? '' : message.content
   if (role !== 'tool') {
     const name = readName(message.name, `${at}.name`)
+    const reasoning = readReasoning(message.reasoning_content, `${at}.reasoning_content`)
     return {
       role,
       content: readTexts(content, `${at}.content`),
       ...(name !== null && { name }),
+      ...(reasoning !== null && { reasoning }),
       ...(toolCalls.length > 0 && { toolCalls }),
     }
   }

@@ -29,7 +29,7 @@ const request = (content: string): ChatCompletionRequest => ({
   responseFormat: { type: 'text' },
   toolUse: null,
   sampling: {},
-  reasoning: true,
+  reasoning: {},
 })
 
 /** Runs a chat of two choices while another client holds one of the two slots. */

@@ -1,4 +1,11 @@
-import { type ChatMessage, type ChatRequest, type Engine, isFarTooLong, type ToolUse } from '../engines/engine.ts'
+import {
+  type ChatMessage,
+  type ChatRequest,
+  type Engine,
+  isFarTooLong,
+  lastQuestion,
+  type ToolUse,
+} from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 import { type Admissions, withSlot } from '../runtime/queue/admission.ts'
 import type { SchemaCompiler } from '../structured-output/schema-compiler.ts'
@@ -33,10 +40,17 @@ export interface ChatRun {
   release(): void
 }
 
-const assertAble = (engine: Engine, { toolUse, messages }: ChatCompletionRequest): void => {
+const assertAble = (engine: Engine, { toolUse, messages, reasoning }: ChatCompletionRequest): void => {
   const { name } = engine.model
   if (engine.chat === undefined)
     throw new InferenceError('unsupported', `The model '${name}' is not a chat model.`, { param: 'model' })
+  const { reasoning_effort: effort } = reasoning
+  if (effort !== undefined && effort !== 'none' && engine.tools !== 'passed')
+    throw new InferenceError(
+      'unsupported',
+      `reasoning_effort must be 'none', or left out: '${name}' runs here, and decides itself how long it reasons.`,
+      { param: 'reasoning_effort' },
+    )
   if (engine.tools !== undefined) return
   const calls = messages.some(({ role, toolCalls }) => role === 'tool' || toolCalls !== undefined)
   if (toolUse === null && !calls) return
@@ -55,9 +69,13 @@ export const assertMayFit = (
   const { contextTokens } = engine.model
   // Every message becomes at least one token.
   const tooMany = contextTokens > 0 && messages.length > contextTokens
+  const question = lastQuestion(messages)
   const characters = messages.reduce(
-    (sum, { content, toolCalls }) =>
-      sum + content.length + (toolCalls === undefined ? 0 : JSON.stringify(toolCalls).length),
+    (sum, { content, reasoning = '', toolCalls }, index) =>
+      sum +
+      content.length +
+      (index > question ? reasoning.length : 0) +
+      (toolCalls === undefined ? 0 : JSON.stringify(toolCalls).length),
     toolUse === null ? 0 : JSON.stringify(toolUse.tools).length,
   )
   if (!tooMany && !isFarTooLong(characters, engine)) return

@@ -30,7 +30,7 @@ test('absent and null fields get the defaults of the API', () => {
     responseFormat: TEXT,
     toolUse: null,
     choices: 1,
-    reasoning: true,
+    reasoning: {},
     sampling: {},
     seed: null,
   }
@@ -87,7 +87,7 @@ test('every field is read', () => {
     responseFormat: { type: 'json_schema', schema: { type: 'object' }, name: 'x', strict: true },
     toolUse: null,
     choices: 8,
-    reasoning: false,
+    reasoning: { reasoning_effort: 'none' },
     sampling: { top_k: 40, frequency_penalty: -0.5, repeat_penalty: 1.1, repetition_penalty: 1.1 },
     seed: -3,
   })
@@ -167,6 +167,11 @@ test.each([
   [{ messages: [] }, 'messages', 'messages must be an array of at least 1 item, got an array of 0 items.'],
   [{ messages: 'Hi' }, 'messages', "messages must be an array of at least 1 item, got 'Hi'."],
   [{ messages: [{ content: 'Hi' }] }, 'messages[0].role', 'messages[0].role is required: a string.'],
+  [
+    { messages: [{ role: 'assistant', content: 'Hi', reasoning_content: {} }] },
+    'messages[0].reasoning_content',
+    'messages[0].reasoning_content must be a string.',
+  ],
   [
     { messages: [{ role: 'user' }] },
     'messages[0].content',

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { isObject } from '../../domain/is-object.ts'
-import type { ChatMessage, RequestedFormat, Sampling, ToolUse } from '../engines/engine.ts'
+import type { ChatMessage, ReasoningSwitch, RequestedFormat, Sampling, ToolUse } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 import { Message, readMessages, wellFormed } from './chat-messages.ts'
 import {
@@ -21,6 +21,9 @@ const MAX_CHOICES = 8
 
 const MAX_STOP_LENGTH = 1000
 
+/** As in OpenAI's API. */
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
+
 const ChatBody = Type.Object({
   model: Type.String({ minLength: 1 }),
   messages: Type.Array(Message, { minItems: 1 }),
@@ -36,7 +39,7 @@ const ChatBody = Type.Object({
   response_format: Type.Optional(Type.Object({ type: Type.String() })),
   n: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_CHOICES })),
   seed: Type.Optional(Type.Integer()),
-  reasoning_effort: Type.Optional(Type.String()),
+  reasoning_effort: Type.Optional(Type.Union(EFFORTS.map((effort) => Type.Literal(effort)))),
   chat_template_kwargs: Type.Optional(Type.Object({ enable_thinking: Type.Optional(Type.Boolean()) })),
   ...SAMPLING_FIELDS,
   ...TOOL_FIELDS,
@@ -61,8 +64,7 @@ export interface ChatCompletionRequest {
   /** null for a random seed. */
   readonly seed: number | null
   readonly sampling: Sampling
-  /** False if a model that reasons is to answer at once. */
-  readonly reasoning: boolean
+  readonly reasoning: ReasoningSwitch
 }
 
 const readBody = bodyReader(ChatBody)
@@ -94,16 +96,14 @@ const readIncludeUsage = ({ stream, stream_options: options }: Static<typeof Cha
   return options.include_usage ?? false
 }
 
-/** Reads the two ways in which clients turn reasoning off: OpenAI's, and that of other local servers. */
-const readReasoning = (body: Static<typeof ChatBody>): boolean => {
+/** Reads the two ways in which clients turn reasoning on or off: OpenAI's, and that of other local servers. */
+const readReasoning = (body: Static<typeof ChatBody>): ReasoningSwitch => {
   const { reasoning_effort: effort, chat_template_kwargs: options } = body
   assertOnly(options, 'chat_template_kwargs', ['enable_thinking'])
-  if (effort !== undefined && effort !== 'none')
-    throw unsupported(
-      "reasoning_effort must be 'none', or left out: models that run here decide themselves how long they reason.",
-      'reasoning_effort',
-    )
-  return effort === undefined && options?.enable_thinking !== false
+  return {
+    ...(effort !== undefined && { reasoning_effort: effort }),
+    ...(options && { chat_template_kwargs: options }),
+  }
 }
 
 /**

@@ -180,6 +180,6 @@ export const readMessagesRequest = (body: unknown, defaultFormat: RequestedForma
     choices: 1,
     seed: null,
     sampling: readSampling(read),
-    reasoning: !(isObject(thinking) && thinking.type === 'disabled'),
+    reasoning: isObject(thinking) && thinking.type === 'disabled' ? { isOff: true } : {},
   }
 }

@@ -91,6 +91,13 @@ test('earlier messages may be sent back with their reasoning, which the model do
   })
   const [bare, whole] = [await complete(turns({})), await complete(turns({ reasoning_content: 'They want numbers.' }))]
   expect(whole.usage!.prompt_tokens).toBe(bare.usage!.prompt_tokens)
+  const long = 'They want numbers. '.repeat(20_000)
+  expect((await complete(turns({ reasoning_content: long }))).usage!.prompt_tokens).toBe(bare.usage!.prompt_tokens)
+  const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
+  const unfinished = { role: 'assistant', reasoning_content: long, tool_calls: [call] }
+  await expect(complete({ messages: [...ask.messages, unfinished] })).rejects.toMatchObject({
+    code: 'context_length_exceeded',
+  })
 })
 
 test('the other APIs leave it out, and can turn it off', async () => {

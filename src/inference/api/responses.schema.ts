@@ -196,7 +196,7 @@ export const readResponsesRequest = (body: unknown, defaultFormat: RequestedForm
       choices: 1,
       seed: null,
       sampling: {},
-      reasoning: !(isObject(reasoning) && reasoning.effort === 'none'),
+      reasoning: isObject(reasoning) && reasoning.effort === 'none' ? { isOff: true } : {},
     },
   }
 }

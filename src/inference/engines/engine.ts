@@ -13,11 +13,17 @@ export interface ChatMessage {
   readonly content: string
   /** The participant's name, for templates that show it. Not for the tool role. */
   readonly name?: string
+  /** Only for the assistant role: what the model wrote to work out the message, which it needs until its turn is over. */
+  readonly reasoning?: string
   /** Only for the assistant role. */
   readonly toolCalls?: readonly ToolCall[]
   /** Only for the tool role: the call that this is the result of. */
   readonly toolCallId?: string
 }
+
+/** Returns where the turn that is not over begins: models need its reasoning, and were trained without that of earlier turns. */
+export const lastQuestion = (messages: readonly ChatMessage[]): number =>
+  messages.findLastIndex(({ role }) => role === 'user')
 
 /** A function call that a model requests from the client. */
 export interface ToolCall {
@@ -79,6 +85,15 @@ export type Sampling = Readonly<
   >
 >
 
+/** How a request turns reasoning on or off, under the names in requests; empty if it leaves that to the model. */
+export interface ReasoningSwitch {
+  /** Only 'none' has a meaning for a model that runs here. */
+  readonly reasoning_effort?: string
+  readonly chat_template_kwargs?: { readonly enable_thinking?: boolean }
+  /** Turned off as in another API, which has no field for this one's servers. */
+  readonly isOff?: true
+}
+
 /** One choice of one completion. A request for `n` choices becomes `n` of these with different seeds. */
 export interface ChatRequest {
   readonly messages: readonly ChatMessage[]
@@ -95,8 +110,7 @@ export interface ChatRequest {
   /** Absent or null if the model may call nothing. `compiled` is set if the engine follows grammars. */
   readonly toolUse?: (ToolUse & { readonly compiled: CompiledSchema | null }) | null
   readonly sampling?: Sampling
-  /** False if a model that reasons is to answer at once. */
-  readonly reasoning?: boolean
+  readonly reasoning?: ReasoningSwitch
 }
 
 export type ChatEvent =

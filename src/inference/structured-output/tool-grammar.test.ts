@@ -124,5 +124,9 @@ it("the syntax is the template's, or the default if the template has no known on
   expect(templateTools(null)).toEqual({ syntax: HERMES, native: false, shortIds: false })
   expect(templateTools('{{ tools }} <tool_call> <function=')).toMatchObject({ native: false })
   expect(templateTools('{{ tools }} [TOOL_CALLS]x[ARGS]')).toMatchObject({ native: false })
+  expect(templateTools('tools {"name": "x", "parameters": y} </think>')).toMatchObject({
+    syntax: HERMES,
+    native: false,
+  })
   expect([HERMES, LLAMA, MISTRAL].map(({ trigger }) => trigger)).toEqual(['<tool_call>', '{"name"', '[TOOL_CALLS]'])
 })

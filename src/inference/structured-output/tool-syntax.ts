@@ -67,7 +67,9 @@ export const templateTools = (template: string | null): TemplateTools => {
   if (/\btools\b/.test(text)) {
     if (text.includes('<tool_call>') && !/<function=|<arg_key>/.test(text)) return known(HERMES)
     if (text.includes('[TOOL_CALLS]') && !text.includes('[ARGS]')) return known(MISTRAL)
-    if (text.includes('{"name": "') && text.includes('"parameters": ')) return known(LLAMA)
+    // A reply that begins with reasoning is not one call as a whole.
+    const isLlama = text.includes('{"name": "') && text.includes('"parameters": ')
+    if (isLlama && !text.includes('</think>')) return known(LLAMA)
   }
   return { syntax: HERMES, native: false, shortIds: false }
 }

@@ -4,7 +4,7 @@ import { templateTools } from '../../structured-output/tool-syntax.ts'
 import type { EngineEvent } from '../child/protocol.ts'
 import type { ChatMessage, ChatRequest, Tool } from '../engine.ts'
 import { createPromptWriter } from '../text/chat-prompt.ts'
-import { createReasoningReader, mayReason, plainReply } from '../text/reasoning.ts'
+import { createReasoningReader, mayReason, plainReply, reasoningIn, showMarks } from '../text/reasoning.ts'
 import { createDetokenizer, cutAtStops } from '../text/text-stream.ts'
 import { costsWhenIdle, measureCosts, processorClock } from './batch-costs.ts'
 import { openContext } from './binding/batch-context.ts'
@@ -78,6 +78,7 @@ export const openRunner = async (
   const clock = model.addon.getGpuType() ? () => performance.now() : processorClock(settings.threads)
   const { syntax } = templateTools(model.chatTemplate)
   const reasons = mayReason(model.chatTemplate)
+  const detokenize = reasons ? showMarks((text) => model.tokenize(text, true), model.detokenize) : model.detokenize
   const cache = createPrefixCache({
     context,
     slots: plan.slots,
@@ -138,7 +139,7 @@ export const openRunner = async (
       const { tokens: prompt, beginsReasoning } = writePrompt(
         request.messages,
         request.toolUse?.tools,
-        isFree && request.reasoning !== false,
+        isFree ? reasoningIn(request.reasoning) : false,
       )
       const room = plan.contextTokens - prompt.length
       // An answer needs at least one token.
@@ -153,9 +154,9 @@ export const openRunner = async (
         limit: prompt.length + limit,
         request,
         sampler: context.createSampler({ temperature, topP, seed, sampling, grammar, trigger }),
-        text: cutAtStops(reader ?? createDetokenizer(model.detokenize), stop, request.toolUse ? syntax : null),
+        text: cutAtStops(reader ?? createDetokenizer(detokenize), stop, request.toolUse ? syntax : null),
         reply:
-          reasons && isFree
+          (reasons || beginsReasoning) && isFree
             ? createReasoningReader(beginsReasoning, request.toolUse && syntax.anywhere ? syntax.trigger : null)
             : plainReply,
         closing,

@@ -4,7 +4,7 @@ import { createRandom } from '../../../domain/random-numbers.ts'
 import { InferenceError } from '../../errors.ts'
 import type { ChatEvent, ChatMessage, ChatRequest } from '../engine.ts'
 import { createPromptWriter } from '../text/chat-prompt.ts'
-import { createReasoningReader, mayReason, plainReply } from '../text/reasoning.ts'
+import { createReasoningReader, mayReason, plainReply, reasoningIn, showMarks } from '../text/reasoning.ts'
 import { createDetokenizer, cutAtStops } from '../text/text-stream.ts'
 import { type Loading, loadTokenizer, loadWeights } from './load.ts'
 import { countIn, readText } from './model-json.ts'
@@ -87,12 +87,13 @@ export const openChatModel = async (loading: Loading) => {
     firstToken: null,
     tokenize: (text) => Uint32Array.from(tokenizer.encode(text, { add_special_tokens: false })),
   })
-  const detokenize = (tokens: readonly number[]): string =>
-    tokens.length === 0 ? '' : tokenizer.decode(tokens, { skip_special_tokens: true })
+  const decode = (tokens: readonly number[], special: boolean): string =>
+    tokens.length === 0 ? '' : tokenizer.decode(tokens, { skip_special_tokens: !special })
+  const detokenize = showMarks((text) => tokenizer.encode(text, { add_special_tokens: false }), decode)
 
   const chat = async (request: ChatRequest, signal: AbortSignal, emit: (event: ChatEvent) => void): Promise<void> => {
     assertPossible(request)
-    const { tokens: prompt, beginsReasoning } = writePrompt(request.messages, [], request.reasoning)
+    const { tokens: prompt, beginsReasoning } = writePrompt(request.messages, [], reasoningIn(request.reasoning))
     const room = contextTokens - prompt.length
     if (room < 1) {
       throw new InferenceError(
@@ -105,7 +106,7 @@ export const openChatModel = async (loading: Loading) => {
     const limit = Math.min(room, request.maxTokens ?? room)
     const random = createRandom(request.seed)
     const text = cutAtStops(createDetokenizer(detokenize), request.stop)
-    const reply = mayReason(chatTemplate) ? createReasoningReader(beginsReasoning, null) : plainReply
+    const reply = mayReason(chatTemplate) || beginsReasoning ? createReasoningReader(beginsReasoning, null) : plainReply
     let made = 0
     let reasoningTokens = 0
     let ended = false

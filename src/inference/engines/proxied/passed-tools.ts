@@ -2,10 +2,19 @@ import { type ChatEvent, type ChatMessage, newCallId, type Tool, type ToolUse } 
 import type { ChatPiece } from './chat-pieces.ts'
 
 /** Formats a message for OpenAI's API. */
-export const presentMessage = ({ role, content, name, toolCalls = [], toolCallId }: ChatMessage): object => ({
+export const presentMessage = ({
+  role,
+  content,
+  name,
+  reasoning,
+  toolCalls = [],
+  toolCallId,
+}: ChatMessage): object => ({
   role,
   content,
   ...(name !== undefined && { name }),
+  // DeepSeek's API requires it in messages that call functions.
+  ...(reasoning !== undefined && { reasoning_content: reasoning }),
   ...(toolCalls.length > 0 && {
     tool_calls: toolCalls.map(({ id, name, arguments: given }) => ({
       id,

@@ -1,6 +1,7 @@
 import { reasonOf } from '../../../platform/transfer/transfer-error.ts'
 import { InferenceError } from '../../errors.ts'
 import type { ChatEvent, ChatMessage, ChatRequest, Engine, EngineName, LoadedModel } from '../engine.ts'
+import { reasoningIn } from '../text/reasoning.ts'
 import { createStopSearch } from '../text/text-stream.ts'
 import type { ChatPiece } from './chat-pieces.ts'
 import { embedTexts, streamChat } from './openai-client.ts'
@@ -69,6 +70,20 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
   const { name, label, model, modelId, responseFormat } = proxied
   let busy = 0
 
+  /** Servers ignore the name of this option that they do not know. */
+  const samplingOf = ({ sampling = {} }: ChatRequest): object => {
+    const repeat = sampling.repeat_penalty ?? sampling.repetition_penalty
+    return { ...sampling, ...(repeat !== undefined && { repeat_penalty: repeat, repetition_penalty: repeat }) }
+  }
+
+  /** The programs take options of the chat template; of another server, only the client knows which field it takes. */
+  const reasoningOf = ({ reasoning = {} }: ChatRequest): object => {
+    const { isOff: _, ...fields } = reasoning
+    const wanted = reasoningIn(reasoning)
+    const isProgram = serverNamed(name) !== null && wanted !== undefined
+    return isProgram ? { chat_template_kwargs: { enable_thinking: wanted } } : fields
+  }
+
   const bodyOf = (request: ChatRequest): object => {
     const format = request.responseFormat
     if (format.type !== 'text' && responseFormat === null) {
@@ -87,8 +102,8 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
       temperature: request.temperature,
       top_p: request.topP,
       seed: request.seed,
-      ...request.sampling,
-      ...(request.reasoning === false && { reasoning_effort: 'none' }),
+      ...samplingOf(request),
+      ...reasoningOf(request),
       // Some servers also search calls, and cut them: with functions, the text is searched here.
       ...(request.stop.length > 0 && !request.toolUse && { stop: request.stop }),
       ...(format.type !== 'text' && { response_format: responseFormat!(format) }),
@@ -109,7 +124,7 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
       if (!begun) yield started
       begun = true
       usage = piece.usage ?? usage
-      text += piece.text
+      text += piece.reasoning + piece.text
       if (piece.reasoning !== '') yield { type: 'reasoning', text: piece.reasoning }
       const shown = calls.count() > 0 ? { text: piece.text, stopped: null } : cut(piece.text, piece.calls.length > 0)
       if (shown.text !== '') yield { type: 'text', text: shown.text }

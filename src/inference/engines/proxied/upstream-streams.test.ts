@@ -105,6 +105,43 @@ test('reasoning and the number of its tokens are passed on, and so is the wish f
   expect(JSON.parse(received)).toMatchObject({ reasoning_effort: 'none' })
 })
 
+test('options go to a server under the names that it may know, and its reasoning goes back to it', async () => {
+  body = [delta({ reasoning_content: 'It is 12.', content: 'Noon.' }, 'stop'), DONE]
+  const ask = async (fields: object) => {
+    const { usage } = await client.chat.completions.create({ ...question, ...fields })
+    return { usage, ...JSON.parse(received) }
+  }
+  const off = { chat_template_kwargs: { enable_thinking: false } }
+  expect(await ask(off)).toMatchObject(off)
+  expect(await ask(off)).not.toHaveProperty('reasoning_effort')
+  expect(await ask({ reasoning_effort: 'low' })).toMatchObject({ reasoning_effort: 'low' })
+  // Not every server of OpenAI's API takes it: agents of other APIs send theirs always.
+  await anthropic.messages.create({ ...question, max_tokens: 9, thinking: { type: 'disabled' } })
+  expect(received).not.toMatch(/reasoning|thinking/)
+  expect(await ask({ repeat_penalty: 1.2 })).toMatchObject({ repeat_penalty: 1.2, repetition_penalty: 1.2 })
+  const call = { id: 'call_1', type: 'function', function: { name: 'now', arguments: '{}' } }
+  const messages = [
+    ...question.messages,
+    { role: 'assistant', content: '', reasoning_content: 'I look.', tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'call_1', content: '12:00' },
+  ]
+  const answer = await ask({ messages })
+  expect(answer.messages).toEqual(messages)
+  // Estimated, because this server does not count: 14 bytes.
+  expect(answer.usage.completion_tokens).toBe(4)
+})
+
+test('programs turn reasoning off by an option of the chat template', async () => {
+  const { port } = upstream.address() as AddressInfo
+  const engine = await openRemoteEngine({ name: 'vllm', baseUrl: `http://127.0.0.1:${port}/v1`, key: null, model: 'm' })
+  body = [delta({ content: 'Noon.' }, 'stop'), DONE]
+  const vllm = await serveForTest(engine)
+  const asking = new OpenAI({ baseURL: `${vllm.url}/v1`, apiKey: 'none', maxRetries: 0 })
+  await asking.chat.completions.create({ ...question, reasoning_effort: 'none' }).finally(vllm.close)
+  expect(JSON.parse(received)).toMatchObject({ chat_template_kwargs: { enable_thinking: false } })
+  expect(received).not.toContain('reasoning_effort')
+})
+
 test('refusals and filtered replies are reported as such', async () => {
   const filtered = [delta({ refusal: 'I cannot help.' }), delta({}, 'content_filter'), DONE]
   expect((await answerTo(...filtered)).choices[0]).toMatchObject({

@@ -3,7 +3,7 @@ import { Template } from '@huggingface/jinja'
 import { errorMessage } from '../../../domain/error-message.ts'
 import { InferenceError } from '../../errors.ts'
 import { HERMES, type TemplateTools, templateTools } from '../../structured-output/tool-syntax.ts'
-import type { ChatMessage, Tool, ToolCall } from '../engine.ts'
+import { type ChatMessage, lastQuestion, type Tool, type ToolCall } from '../engine.ts'
 import { endsInReasoning, withoutReasoning } from './reasoning.ts'
 
 /** The input of a chat template in Hugging Face's format. */
@@ -29,13 +29,15 @@ const shortId = (id: string): string => createHash('sha256').update(id).digest('
 /** For templates that support functions: the fields that Hugging Face documents. */
 const nativeInput = (messages: readonly ChatMessage[], tools: readonly Tool[], shortIds: boolean): TemplateInput => {
   const idOf = (id: string): string => (shortIds ? shortId(id) : id)
+  const question = lastQuestion(messages)
   const names = new Map(messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id, name }) => [id, name] as const)))
   return {
     tools: tools.map(presentTool),
-    messages: messages.map(({ role, content, name, toolCalls = [], toolCallId }) => ({
+    messages: messages.map(({ role, content, name, reasoning, toolCalls = [], toolCallId }, index) => ({
       role,
       content,
       ...(name !== undefined && { name }),
+      ...(reasoning !== undefined && index > question && { reasoning_content: reasoning }),
       ...(toolCalls.length > 0 && {
         tool_calls: toolCalls.map(({ id, name, arguments: given }) => ({
           id: idOf(id),
@@ -148,7 +150,7 @@ export interface Prompt {
 
 /**
  * Tokenizes a chat with the model's own template, in which users cannot write control tokens. With `reasoning` false, a model
- * that reasons is to answer at once.
+ * that reasons is to answer at once; with true, one that does so only on request is to reason.
  */
 export type PromptWriter = (messages: readonly ChatMessage[], tools?: readonly Tool[], reasoning?: boolean) => Prompt
 
@@ -163,17 +165,17 @@ export const createPromptWriter = (model: PromptModel): PromptWriter => {
   const controlWord = escaped.length === 0 ? null : new RegExp(`(?=${escaped.join('|')})(.)`, 'gsu')
   const style = templateTools(model.chatTemplate)
 
-  const render = ({ messages, tools }: TemplateInput, reasoning: boolean): string =>
+  const render = ({ messages, tools }: TemplateInput, reasoning: boolean | undefined): string =>
     template.render({
       messages,
       ...(tools.length > 0 && { tools }),
-      ...(!reasoning && { enable_thinking: false }),
+      ...(reasoning !== undefined && { enable_thinking: reasoning }),
       add_generation_prompt: true,
       bos_token: model.bosToken,
       eos_token: model.eosToken,
     })
 
-  const renderOrExplain = (input: TemplateInput, reasoning: boolean): string => {
+  const renderOrExplain = (input: TemplateInput, reasoning: boolean | undefined): string => {
     try {
       return render(input, reasoning)
     } catch (error) {
@@ -192,13 +194,13 @@ export const createPromptWriter = (model: PromptModel): PromptWriter => {
     }
   }
 
-  return (messages, tools = [], reasoning = true) => {
+  return (messages, tools = [], reasoning = undefined) => {
     const input = templateInput(messages, tools, style)
     const breaker = unusedCharacter(JSON.stringify(input))
     // Splits control words in user text in two, so that they are read as plain letters.
     const harmless = (text: string): string => (controlWord === null ? text : text.replace(controlWord, `$1${breaker}`))
     const rendered = renderOrExplain(mapTexts(input, harmless) as TemplateInput, reasoning)
-    const prompt = reasoning ? rendered : withoutReasoning(rendered)
+    const prompt = reasoning === false ? withoutReasoning(rendered) : rendered
     const tokens = prompt.split(breaker).flatMap((piece) => [...model.tokenize(piece, true)])
     if (model.firstToken !== null && tokens[0] !== model.firstToken) tokens.unshift(model.firstToken)
     return { tokens: Uint32Array.from(tokens), beginsReasoning: endsInReasoning(prompt) }

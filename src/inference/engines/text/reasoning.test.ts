@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { ChatMessage } from '../engine.ts'
 import { createPromptWriter } from './chat-prompt.ts'
-import { createReasoningReader, type ReplyPart } from './reasoning.ts'
+import { createReasoningReader, type ReplyPart, showMarks } from './reasoning.ts'
 
 /** Reads a reply in pieces of this many characters; returns its reasoning and its text. */
 const read = (reply: string, size: number, begun: boolean, call: string | null = null): readonly [string, string] => {
@@ -40,8 +41,21 @@ describe('reasoning in a reply', () => {
   })
 })
 
+it.each([true, false])('the marks are shown, also if the vocabulary calls them special: %s', (special) => {
+  const words = ['a', '<think>', '</think>', '<|end|>']
+  const hidden = special ? [1, 2, 3] : [3]
+  const show = showMarks(
+    (text) => [words.indexOf(text)],
+    (tokens, all) => tokens.map((token) => (all || !hidden.includes(token) ? words[token] : '')).join(''),
+  )
+  expect([show([1, 0, 2]), show([0, 3])]).toEqual(['<think>a</think>', 'a'])
+  const unknown = (): number[] => [3]
+  expect(showMarks(unknown, (tokens, all) => (all ? '<unk>'.repeat(tokens.length) : ''))([3])).toBe('')
+})
+
 describe('a prompt', () => {
-  const written = (end: string, reasoning: boolean) => {
+  const HI = { role: 'user', content: 'Hi' } as const
+  const written = (end: string, reasoning?: boolean, messages: readonly ChatMessage[] = [HI]) => {
     let text = ''
     const write = createPromptWriter({
       chatTemplate: `{% for message in messages %}{{ message.content }}{% endfor %}${end}`,
@@ -54,7 +68,7 @@ describe('a prompt', () => {
         return new Uint32Array()
       },
     })
-    return [write([{ role: 'user', content: 'Hi' }], [], reasoning).beginsReasoning, text]
+    return [write(messages, [], reasoning).beginsReasoning, text]
   }
 
   it('begins the reasoning if its template does', () => {
@@ -68,5 +82,21 @@ describe('a prompt', () => {
     expect(written(choice, false)).toEqual([false, 'Hi<think></think>'])
     expect(written(choice, true)).toEqual([false, 'Hi'])
     expect(written(':<think>\n', false)).toEqual([false, 'Hi:<think>\n\n</think>\n\n'])
+  })
+
+  it('begins the reasoning of a model that does so only on request', () => {
+    const choice = '{% if enable_thinking %}<think>{% endif %}'
+    expect([written(choice), written(choice, true)]).toEqual([
+      [false, 'Hi'],
+      [true, 'Hi<think>'],
+    ])
+  })
+
+  it('has the reasoning of the turn that is not over, and not that of earlier ones', () => {
+    const thought = (reasoning: string): ChatMessage => ({ role: 'assistant', content: '.', reasoning })
+    const called = { ...thought('now'), toolCalls: [{ id: 'a', name: 'f', arguments: {} }] }
+    const shown = '{% for message in messages %}({{ message.reasoning_content }}){% endfor %}{# tools <tool_call> #}'
+    const messages: ChatMessage[] = [HI, thought('before'), HI, called, { role: 'tool', content: '1', toolCallId: 'a' }]
+    expect(written(shown, undefined, messages)[1]).toMatch(/\(\)\(\)\(\)\(now\)\(\)$/)
   })
 })

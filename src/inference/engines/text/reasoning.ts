@@ -1,3 +1,4 @@
+import type { ReasoningSwitch } from '../engine.ts'
 import { suspicious } from './text-stream.ts'
 
 /** A part of a reply: what the model says, or what it wrote before to work that out. */
@@ -26,8 +27,35 @@ export const plainReply: ReplyReader = {
   isReasoning: () => false,
 }
 
+/** True or false if a request turns reasoning on or off; undefined if it leaves that to the model. */
+export const reasoningIn = (request: ReasoningSwitch = {}): boolean | undefined =>
+  request.isOff || request.reasoning_effort === 'none' ? false : request.chat_template_kwargs?.enable_thinking
+
 /** True if a model with this template may reason between marks before it answers, as DeepSeek R1 and Qwen 3 were trained. */
 export const mayReason = (template: string | null): boolean => template?.includes(CLOSE) === true
+
+/**
+ * Returns a detokenizer that shows the marks, also where the vocabulary calls them special, as some fine-tuned ones do: such
+ * tokens are otherwise left out of texts, and the end of the reasoning would be lost.
+ */
+export const showMarks = (
+  tokenize: (text: string) => ArrayLike<number>,
+  detokenize: (tokens: readonly number[], special: boolean) => string,
+): ((tokens: readonly number[]) => string) => {
+  const isHidden = (tokens: readonly number[], mark: string): boolean =>
+    tokens.length === 1 && detokenize(tokens, false) === '' && detokenize(tokens, true).trim() === mark
+  const hidden = new Set(
+    [OPEN, CLOSE].flatMap((mark) => {
+      const tokens = Array.from(tokenize(mark))
+      return isHidden(tokens, mark) ? tokens : []
+    }),
+  )
+  return (tokens) =>
+    detokenize(
+      tokens,
+      tokens.some((token) => hidden.has(token)),
+    )
+}
 
 /** True if a prompt ends within the model's reasoning. */
 export const endsInReasoning = (prompt: string): boolean => prompt.trimEnd().endsWith(OPEN)

@@ -1,4 +1,5 @@
 import type { Route, RouteQuestion } from '../../api/available-models.ts'
+import { lastQuestion } from '../../engines/engine.ts'
 import { type Complexity, complexity, reasonsOf } from './complexity.ts'
 
 /** A model that may serve requests for `auto`. */
@@ -49,9 +50,12 @@ const textTokens = (text: string, perToken: number): number => {
 /** Estimates a prompt's tokens. Only a loaded model can count them exactly. */
 export const estimatedTokens = ({ messages, tools }: Pick<RouteQuestion, 'messages' | 'tools'>): number => {
   const jsonTokens = (value: unknown): number => textTokens(JSON.stringify(value), JSON_CHARACTERS_PER_TOKEN)
+  const question = lastQuestion(messages)
   const texts = messages.reduce(
-    (sum, { content, toolCalls }) =>
-      sum + textTokens(content, CHARACTERS_PER_TOKEN) + (toolCalls === undefined ? 0 : jsonTokens(toolCalls)),
+    (sum, { content, reasoning = '', toolCalls }, index) =>
+      sum +
+      textTokens(content + (index > question ? reasoning : ''), CHARACTERS_PER_TOKEN) +
+      (toolCalls === undefined ? 0 : jsonTokens(toolCalls)),
     0,
   )
   const toolTokens = tools.length === 0 ? 0 : TOOL_INSTRUCTION_TOKENS + jsonTokens(tools)

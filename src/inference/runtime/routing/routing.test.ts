@@ -174,6 +174,7 @@ it('estimates count functions, calls, and every byte of text that is not ASCII',
   expect(tokens({ content: '天'.repeat(210) })).toBe(638)
   expect(tokens({ content: 'é abc' })).toBe(8 + 2 + 2)
   expect(tokens({}, [TOOL])).toBe(8 + 160 + Math.ceil(JSON.stringify([TOOL]).length / 2))
+  expect(tokens({ role: 'assistant', reasoning: '天'.repeat(210) })).toBe(638)
   const toolCalls = [{ id: 'a', name: 'f', arguments: { text: 'x'.repeat(1000) } }]
   expect(tokens({ role: 'assistant', toolCalls })).toBe(8 + Math.ceil(JSON.stringify(toolCalls).length / 2))
 })

@@ -69,8 +69,8 @@ export interface LlamaModel {
   readonly controlWords: readonly string[]
   /** With `special`, control words in the text become control tokens. Adds no token before the text. */
   tokenize(text: string, special: boolean): Uint32Array
-  /** Omits control tokens. */
-  detokenize(tokens: readonly number[]): string
+  /** Omits control tokens, except with `special`. */
+  detokenize(tokens: readonly number[], special?: boolean): string
   /** The bytes that a grammar sees of a token; null if this vocabulary does not define them. */
   readonly bytesOf: ((token: number) => Uint8Array) | null
   endsGeneration(token: number): boolean
@@ -208,7 +208,7 @@ export const loadModel = async (
       return wordsOf(handle, header.vocabulary, SPECIAL)
     },
     tokenize: tokenizerOf(handle, header.vocabulary),
-    detokenize: (tokens) => handle.detokenize(Uint32Array.from(tokens), false),
+    detokenize: (tokens, special = false) => handle.detokenize(Uint32Array.from(tokens), special),
     bytesOf: bytesOf && ((token) => bytesOf(handle.getTokenString(token), handle.getTokenAttributes(token))),
     endsGeneration: (token) => handle.isEogToken(token),
     firstToken: handle.shouldPrependBosToken() ? handle.tokenBos() : null,

@@ -59,6 +59,8 @@ describe.skipIf(!hasBrowser())('experiments in the dashboard', () => {
     await page.getByText('Nothing to compare yet').waitFor()
 
     const id = page.url().split('/').at(-1)!
+    const { deviceId: first } = devices[0]!
+    await ask('POST', `/${id}/observations`, { device_id: first, metrics: { battery: 0.5 } })
     const observations = []
     for (const [n, { deviceId }] of devices.entries()) {
       const { variant } = await ask<{ variant: string }>('GET', `/${id}/assignment?device_id=${deviceId}`)
@@ -77,7 +79,14 @@ describe.skipIf(!hasBrowser())('experiments in the dashboard', () => {
       .first()
       .waitFor()
     await page.getByRole('img', { name: /^accuracy by time\. control: 0\.5\d+ at .*; treatment: 0\.9/ }).waitFor()
+    // In the order, and thus the colors, of the variants.
+    await page
+      .getByRole('img', { name: /^Difference of accuracy by time\. no difference: 0.*; treatment: 0\./ })
+      .waitFor()
     await page.getByRole('table', { name: 'Comparisons' }).getByText('decided', { exact: true }).waitFor()
+    await page.getByLabel('Metric').selectOption('battery')
+    await page.getByText(/^Only one device of variant '(control|treatment)' has reported 'battery'/).waitFor()
+    await page.getByLabel('Metric').selectOption('accuracy')
     await expectAccessible(page)
     await expectNoSidewaysScroll(page)
 

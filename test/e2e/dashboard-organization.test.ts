@@ -11,6 +11,16 @@ describe.skipIf(!hasBrowser())('the organization in the dashboard', () => {
     webFolder = await buildDashboard()
   })
 
+  it('says before somebody joins that open enrollment asks for no account', async () => {
+    const world = await startWorld({ webFolder })
+    const { key } = await world.register('d0')
+    const body = { email: 'ada@example.org', role: 'viewer' }
+    const { link } = (await world.request('POST', '/api/v1/team', { key, body })).body as { link: string }
+    const { page } = await openDashboard(link, '')
+    await page.getByText(/^Enrollment is open, so the dashboard asks nobody to sign in\./).waitFor()
+    await expectAccessible(page)
+  })
+
   it('invites people, and creates, rotates, and revokes keys', async () => {
     const world = await startWorld({ webFolder })
     const { page, wrong, visit } = await openDashboard(world.baseUrl, '/organization')
@@ -44,6 +54,7 @@ describe.skipIf(!hasBrowser())('the organization in the dashboard', () => {
     await page.setViewportSize({ width: 1440, height: 900 })
     await page.clock.install()
     await visit('/organization/account')
+    await page.getByText(/^Enrollment is open, so nobody signs in\./).waitFor()
     await visit('/organization')
     await page.getByText(email).waitFor()
     await world.request('POST', '/api/v1/team', { key: ofDevice, body: { email: 'bob@example.org', role: 'viewer' } })

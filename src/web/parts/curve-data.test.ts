@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { measure, percent } from '../text/format.ts'
-import { align, aroundOne, best, smooth, tickLabels } from './curve-data.ts'
+import { align, aroundOne, best, shareLimits, smooth, tickLabels } from './curve-data.ts'
 
 describe('curves', () => {
   it('of several jobs share an axis of rounds', () => {
@@ -44,5 +44,16 @@ describe('curves', () => {
 
   it('extend on both sides of a single point', () => {
     expect([aroundOne([5], 1), aroundOne([5, 6], 1), aroundOne([], 1)]).toEqual([[4, 6], null, null])
+  })
+
+  it('of shares end at 100%, also if all values are the same, unless a value is above', () => {
+    const limits = (lowest: number, highest: number) => {
+      const { min, max } = shareLimits(lowest, highest)
+      return [min.hard, max.hard]
+    }
+    expect([limits(0.93, 0.93), limits(0.2, 93)]).toEqual([
+      [0, 1],
+      [0, 93],
+    ])
   })
 })

@@ -63,6 +63,12 @@ export const best = (
 export const aroundOne = (xs: readonly number[], distance: number): [from: number, to: number] | null =>
   xs.length === 1 ? [xs[0]! - distance, xs[0]! + distance] : null
 
+/** Limits of an axis of shares, in uPlot's form: its usual padding, but neither below 0% nor above 100% unless the values are. */
+export const shareLimits = (lowest: number, highest: number) => {
+  const usual = { pad: 0.1, soft: 0, mode: 3 } as const
+  return { min: { ...usual, hard: Math.min(0, lowest) }, max: { ...usual, hard: Math.max(1, highest) } }
+}
+
 const MAX_DIGITS = 20
 
 /** Labels for ticks, in equal distances: formatted with `format`, or with more digits if some would be the same. */

@@ -1,9 +1,9 @@
 import { useEffect, useMemo, useRef, useState } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { clock, exact, measure } from '../text/format.ts'
+import { clock, exact, measure, percent } from '../text/format.ts'
 import styles from './curve.module.css'
-import { align, aroundOne, bandEdges, best, type Series, smooth, tickLabels } from './curve-data.ts'
+import { align, aroundOne, bandEdges, best, type Series, shareLimits, smooth, tickLabels } from './curve-data.ts'
 
 const COLORS = 6
 const HEIGHT = 240
@@ -89,6 +89,12 @@ const optionsFor = (width: number, options: Options): uPlot.Options => {
         time: x === 'time',
         range: (plot, from, to) => aroundOne(Array.from(plot.data[0]), x === 'time' ? HALF_HOUR_S : 1) ?? [from, to],
       },
+      ...(format === percent && {
+        y: {
+          range: (_plot: uPlot, from: number | null, to: number | null): uPlot.Range.MinMax =>
+            from === null || to === null ? [null, null] : uPlot.rangeNum(from, to, shareLimits(from, to)),
+        },
+      }),
     },
     axes: [
       {

@@ -67,6 +67,9 @@ export const Invitation = ({ token, onDone }: InvitationProps) => {
           you then sign in as {email}.
         </p>
       )}
+      {session.data?.enrollment === 'open' && (
+        <p>Enrollment is open, so the dashboard asks nobody to sign in. The account is for when it is not.</p>
+      )}
       <input type="hidden" name="email" autoComplete="username" value={email} readOnly />
       <label>
         Name

@@ -27,7 +27,7 @@ const Body = ({ deployment }: { readonly deployment: Deployment }) => {
         entries={[
           ['Targets', count(target_count)],
           [
-            'Activated',
+            'Reached',
             <>
               {count(activated_count)} <small>{deployment.rollout_percentage}%</small>
             </>,

@@ -17,7 +17,9 @@ const variantSeries = ({ points }: Estimates): Series[] =>
     }
   })
 
+/** The zero line comes first, so that each variant has the same color as in the chart of means. */
 const differenceSeries = ({ points }: Estimates): Series[] => [
+  { name: 'no difference', points: points.map(({ at }) => [seconds(at), 0] as const) },
   ...(points[0]?.comparisons ?? []).map(({ variant }, index) => {
     const own = points.map(({ at, comparisons }) => ({ at, ...comparisons[index]! }))
     return {
@@ -26,7 +28,6 @@ const differenceSeries = ({ points }: Estimates): Series[] => [
       band: own.map(({ lower, upper }) => [lower, upper] as const),
     }
   }),
-  { name: 'no difference', points: points.map(({ at }) => [seconds(at), 0] as const) },
 ]
 
 /** Estimates over time: each variant's mean, and its difference from the first, with confidence intervals. */

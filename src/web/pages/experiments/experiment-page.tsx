@@ -84,7 +84,7 @@ const About = ({ experiment }: { readonly experiment: Experiment }) => {
     <Panel title="Experiment">
       <Facts
         entries={[
-          ['Metric', experiment.primary_metric],
+          ['Primary metric', experiment.primary_metric],
           ['Organization', experiment.org_id ?? 'none'],
           [
             'Devices',

@@ -3,7 +3,7 @@ import { useApi } from '../../api/use-api.ts'
 import { TablePanel } from '../../parts/list-page.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import type { Column } from '../../parts/table.tsx'
-import { count, measure, percent, shortId } from '../../text/format.ts'
+import { count, measure, NONE, percent, shortId } from '../../text/format.ts'
 import { modelHref } from '../../url/hrefs.ts'
 import type { Analytics, Estimates, Experiment } from './experiment-records.ts'
 
@@ -23,7 +23,7 @@ export const VariantVersion = ({ modelId, version }: { readonly modelId: string;
 }
 
 const interval = (estimate: Row['estimate']): string =>
-  estimate?.lower == null ? '' : `${measure(estimate.lower)} to ${measure(estimate.upper)}`
+  estimate?.lower == null ? NONE : `${measure(estimate.lower)} to ${measure(estimate.upper)}`
 
 const columnsFor = (metric: string, others: readonly string[], level: number): readonly Column<Row>[] => [
   { name: 'Variant', cell: ({ variant }) => <strong>{variant.name}</strong> },

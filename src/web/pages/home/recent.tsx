@@ -21,7 +21,7 @@ export const Recent = ({ training, models: seesModels }: Seen) => {
       text: (
         <>
           <Link href={`/training/rounds/${round.id}`}>Round {round.round_number}</Link> {words(round.status)}
-          {round.loss != null && `, loss ${measure(round.loss)}`}
+          {round.loss != null && `, training loss ${measure(round.loss)}`}
         </>
       ),
       time: round.ended_at ?? round.started_at ?? round.created_at,

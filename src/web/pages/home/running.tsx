@@ -32,10 +32,10 @@ const Deployments = ({ started }: { readonly started: ResponseOf<'/api/v1/deploy
         <Link href={`/delivery/deployments/${deployment_id}`}>{`Deployment of ${model_name} ${model_version}`}</Link>
       </span>
       <Meter
-        label="Activated targets"
+        label="Devices reached"
         value={activated_count}
         max={target_count}
-        text={`${activated_count} of ${plural(target_count, 'target')} activated`}
+        text={`reaches ${activated_count} of ${plural(target_count, 'device')}`}
       />
     </li>
   ))

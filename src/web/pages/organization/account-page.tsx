@@ -139,7 +139,8 @@ const Sessions = () => {
 
 /** The sign-in methods of the signed-in person. */
 export const AccountPage = () => {
-  const person = useSession().data?.person
+  const session = useSession().data
+  const person = session?.person
   const hasAccount = person != null
   const query = useApi('/api/v1/account', {}, { enabled: hasAccount })
   const hasFactors = query.data !== undefined && (query.data.totp || query.data.passkeys > 0)
@@ -150,7 +151,9 @@ export const AccountPage = () => {
         <OrganizationHeader />
         <Panel title="My account">
           <Empty title="Nobody is signed in" command="svc team add ada@example.org --role admin">
-            People have accounts; keys do not. Invite yourself to the team, open the link, and sign in:
+            {session?.enrollment === 'open'
+              ? 'Enrollment is open, so nobody signs in. Accounts are for a service with SERVICE_ENROLLMENT=token:'
+              : 'People have accounts; keys do not. Invite yourself to the team, open the link, and sign in:'}
           </Empty>
         </Panel>
       </>

@@ -36,7 +36,7 @@ const JOBS: readonly Column<Job>[] = [
     name: 'Reason',
     cell: ({ reason, ended_by, waiting_for }) => reason ?? waiting_for ?? (ended_by === null ? '' : words(ended_by)),
   },
-  { name: 'Started', number: true, cell: ({ started_at, created_at }) => <Ago time={started_at ?? created_at} /> },
+  { name: 'Created', number: true, cell: ({ created_at }) => <Ago time={created_at} /> },
 ]
 
 const Rounds = () => {

@@ -18,8 +18,8 @@ const FIGURES: readonly Column<Round>[] = [
   { name: 'Status', cell: ({ status }) => <RoundBadge status={status} /> },
   { name: 'Updates', number: true, cell: (round) => `${round.completed_devices} / ${round.target_devices}` },
   { name: 'Failed', number: true, cell: ({ failed_devices }) => failed_devices },
-  { name: 'Loss', number: true, cell: ({ loss }) => measure(loss) },
-  { name: 'Accuracy', number: true, cell: ({ accuracy }) => percent(accuracy) },
+  { name: 'Training loss', number: true, cell: ({ loss }) => measure(loss) },
+  { name: 'Training accuracy', number: true, cell: ({ accuracy }) => percent(accuracy) },
   {
     name: 'Duration',
     number: true,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { startWorld } from '../../test/world.ts'
 import { ApiError, createClient, unwrap } from './client.ts'
@@ -64,4 +65,14 @@ it('sends a body with a file as a form', async () => {
     version_label: '2.0.0',
     metadata: { accuracy: 0.5 },
   })
+})
+
+it.each([new Blob(['weights']), new TextEncoder().encode('weights')])('sends bytes as they are', async (body) => {
+  const api = await open()
+  const sha256 = createHash('sha256').update('weights').digest('hex')
+  const header = { 'upload-offset': '0', 'upload-length': '7' }
+  const headers = { 'content-type': 'application/octet-stream' }
+  const path = { sha256 }
+  const { response } = await api.PATCH('/api/v1/uploads/{sha256}', { params: { path, header }, body, headers })
+  expect([response.status, response.headers.get('upload-offset')]).toEqual([204, '7'])
 })

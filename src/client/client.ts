@@ -25,9 +25,10 @@ export const fillPath = (path: string, values: Readonly<Record<string, unknown>>
     return encodeURIComponent(value)
   })
 
-/** JSON, or a form if a file is in it: fields first, so that they arrive before the file. */
-const serializeBody = (body: unknown): string | FormData => {
-  if (body instanceof FormData) return body
+/** JSON, or a form if a file is in it: fields first, so that they arrive before the file. Bytes are sent as they are. */
+const serializeBody = (body: unknown): BodyInit => {
+  if (body instanceof FormData || body instanceof Blob || body instanceof ArrayBuffer) return body
+  if (ArrayBuffer.isView(body)) return body as Uint8Array<ArrayBuffer>
   const entries: readonly (readonly [string, unknown])[] = isObject(body) ? Object.entries(body) : []
   const isFile = ([, value]: readonly [string, unknown]): boolean => value instanceof Blob
   if (!entries.some(isFile)) return JSON.stringify(body)

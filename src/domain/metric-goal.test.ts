@@ -86,6 +86,10 @@ describe('the direction of a metric', () => {
     'dropped_frames',
     'peak_memory_mb',
     'hallucination_rate',
+    'free_energy_loss',
+    'free_running_error',
+    'recovery_time',
+    'retention_drop',
   ])('minimizes %s', (name) => expect(goalOf(name)).toBe('minimize'))
 
   it.each([
@@ -114,6 +118,14 @@ describe('the direction of a metric', () => {
     'crash_free_rate',
     'free_memory_mb',
     'memory_free',
+    'memory_available',
+    'available_memory_mb',
+    'memory_headroom',
+    'memory_bandwidth',
+    'energy_efficiency',
+    'energy_saved',
+    'retry_success_rate',
+    'failure_recovery_rate',
     'x',
     '@',
   ])('maximizes %s', (name) => expect(goalOf(name)).toBe('maximize'))

@@ -15,13 +15,17 @@ const LOWER_IS_BETTER = new Set(
 const HIGHER_IS_BETTER = new Set(
   (
     'accuracy acc precision recall sensitivity specificity f auc auroc auprc roc iou dice ssim psnr bleu rouge meteor likelihood ' +
-    'correct hits reward return gain reduction improvement similarity correlation throughput speed fps qps free'
+    'correct hits reward return gain reduction improvement similarity correlation throughput bandwidth speed fps qps free available ' +
+    'remaining headroom saved savings efficiency success successes recovery'
   ).split(' '),
 )
 
 /** The words before a preposition name what is measured: `time_to_accuracy` is a time. */
 const PREPOSITIONS = new Set('at between by for in of on over per to'.split(' '))
-const NEGATIONS = new Set(['neg', 'negative', 'minus', 'free', 'available'])
+const NEGATIONS = new Set(['neg', 'negative', 'minus'])
+/** `free_memory` is maximized, but not `free_energy_loss`. */
+const SPARE = new Set(['free', 'available', 'remaining', 'saved'])
+const RESOURCES = new Set(['memory', 'time', 'seconds', 'minutes'])
 /** Prefixes that are joined to a metric's name in lower case, as in `valloss`. */
 const SPLIT = /^(?:train|training|val|valid|validation|test|eval|dev)(.+)$/
 /** Suffixes that are joined to what is measured in lower case, as in `bceloss` and `meansquarederror`. */
@@ -46,7 +50,9 @@ const goalIn = (words: readonly string[]): Goal | null => {
   if (telling === undefined) return null
   const isMinimized = LOWER_IS_BETTER.has(telling)
   // The negative of a loss, as scikit-learn's neg_log_loss, or of a likelihood; but not the precision of the negative class.
-  const isNegated = NEGATIONS.has(words[0]!) && (isMinimized || telling === 'likelihood')
+  const isNegated =
+    (NEGATIONS.has(words[0]!) && (isMinimized || telling === 'likelihood')) ||
+    (SPARE.has(words[0]!) && RESOURCES.has(telling))
   return isMinimized === isNegated ? 'maximize' : 'minimize'
 }
 

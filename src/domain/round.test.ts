@@ -109,6 +109,13 @@ describe('the description of failures', () => {
     )
   })
 
+  it('shows the last line after a long first one, and of progress that overwrote itself', () => {
+    const end = `${'x'.repeat(100)} ... OSError: disk full`
+    expect(described(`${'x'.repeat(250)}\nOSError: disk full`)).toBe(`1 of 2 devices failed: ${end} (1)`)
+    const bar = Array.from({ length: 90 }, (_, at) => `${at}%`).join('\r')
+    expect(described(`${bar}\r\nOSError: disk full`)).toBe('1 of 2 devices failed: 0% ... OSError: disk full (1)')
+  })
+
   it('cuts a long line', () => {
     const long = 'x'.repeat(250)
     expect(described(long)).toBe(`1 of 2 devices failed: ${'x'.repeat(200)}... (1)`)

@@ -79,8 +79,9 @@ const oneLine = (reason: string): string => {
   const line = inOneLine(reason)
   if (line.length <= MAX_REASON_LENGTH) return line
   // A program's output usually says in its last line what went wrong.
-  const lines = reason.trim().split('\n')
-  const ends = lines.length > 2 ? inOneLine(`${lines[0]} ... ${lines.at(-1)}`) : line
+  const lines = reason.trim().split(/[\r\n]+/)
+  const ends =
+    lines.length > 1 ? `${cut(inOneLine(lines[0]!), MAX_REASON_LENGTH / 2)} ... ${inOneLine(lines.at(-1)!)}` : line
   return ends.length > MAX_REASON_LENGTH ? `${cut(ends, MAX_REASON_LENGTH)}...` : ends
 }
 

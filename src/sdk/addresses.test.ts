@@ -14,14 +14,22 @@ describe('the address of the service', () => {
     ['127.0.0.1:8000', `baseUrl is not the address of a service: '127.0.0.1:8000'. ${example}`],
     ['', `baseUrl is not the address of a service: ''. ${example}`],
     [undefined as unknown as string, `baseUrl is not the address of a service: 'undefined'. ${example}`],
+    ['http://h/?org=a', `baseUrl is not the address of a service: 'http://h/?org=a'. ${example}`],
     ['http://me:secret@[', `baseUrl is not the address of a service: 'http://['. ${example}`],
     ['http://me:secret@127.0.0.1:8000', 'baseUrl contains a user name or password. Leave it out.'],
   ])('is refused at once if no request can be sent to it: %s', (baseUrl, message) => {
     expect(() => createDevice({ baseUrl, deviceId: 'd' })).toThrow(message)
   })
 
-  test('may be the origin of the page', async () => {
+  test.each([undefined, null, new URL('http://h')])('is refused in a page if it is no text: %s', (baseUrl) => {
     inPage('https://app.example.org/index.html')
+    expect(() => createDevice({ baseUrl: baseUrl as unknown as string, deviceId: 'd' })).toThrow(
+      `baseUrl is not the address of a service: '${baseUrl}'. ${example}`,
+    )
+  })
+
+  test('may be the origin of the page', async () => {
+    inPage('https://app.example.org/index.html?tab=1')
     const sent: string[] = []
     const fetch = async (request: unknown): Promise<Response> => {
       sent.push((request as Request).url)
@@ -57,6 +65,7 @@ describe('without a response, the advice', () => {
 
   test.each([
     ['a page of the same origin', 'https://svc.example.org/app/'],
+    ['a page that is a file', 'file:///app/index.html'],
     ['other programs', null],
   ])('to %s does not', async (_, page) => {
     if (page !== null) inPage(page)

@@ -20,9 +20,9 @@ const requireAddress = (baseUrl: string): string => {
   let url: URL | null = null
   try {
     // Pages may name a path of their own origin.
-    url = new URL(baseUrl, pageLocation()?.href)
+    if (typeof baseUrl === 'string') url = new URL(baseUrl, pageLocation()?.href)
   } catch {}
-  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+  if (url === null || !['http:', 'https:'].includes(url.protocol) || /[?#]/.test(baseUrl)) {
     const shown = withoutCredentials(String(baseUrl))
     throw badRequest(`baseUrl is not the address of a service: '${shown}'. It must look like http://127.0.0.1:8000.`)
   }

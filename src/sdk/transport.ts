@@ -102,11 +102,14 @@ const direct = async (fetch: typeof globalThis.fetch, request: Request, signal: 
 export const pageLocation = (): { readonly href: string; readonly origin: string } | undefined =>
   (globalThis as { readonly location?: { readonly href: string; readonly origin: string } }).location
 
-/** Returns what to check if no response arrived. Browsers do not say when the service does not allow a page's origin. */
+/**
+ * Returns what to check if no response arrived. Browsers do not say when the service does not allow a page's origin, which has
+ * the name null, and cannot be allowed, if the page is a file.
+ */
 const adviceOf = (reason: string, baseUrl: string): string => {
   const page = pageLocation()
   const advice = certificateAdvice(reason) ?? 'Is the service running and the address right?'
-  return page === undefined || new URL(baseUrl, page.href).origin === page.origin
+  return page === undefined || page.origin === 'null' || new URL(baseUrl, page.href).origin === page.origin
     ? advice
     : advice.replace(
         / and the address right\?$/,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import struct
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conftest import ROOT
 from tributary import read_weights, write_weights
-from tributary.weights import conform
+from tributary.weights import NotArrays, conform
 
 
 def written(path: Path, content: bytes) -> Path:
@@ -129,3 +131,16 @@ def test_weights_take_the_types_and_the_order_of_the_model() -> None:
 def test_weights_of_another_model_are_refused(weights: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         conform(weights, {"w": np.zeros(2, "f4")})
+
+
+@pytest.mark.parametrize("name", ["gaussian_a.pkl", "refused_protocol2.pkl", "logistic_a.joblib", "net_a.keras"])
+def test_pickles_and_archives_of_others_are_not_taken_for_files_of_pytorch(name: str) -> None:
+    with pytest.raises(NotArrays):
+        read_weights(ROOT / "test" / "fixtures" / "frameworks" / name)
+
+
+def test_old_files_of_pytorch_are_recognized(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tributary.weights._read_torch", lambda path: ({}, {}))
+    for protocol in (2, 4):
+        path = written(tmp_path / "w", pickle.dumps(0x1950A86A20F9469CFC6C, protocol))
+        assert read_weights(path) == ({}, {})

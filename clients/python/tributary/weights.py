@@ -26,6 +26,8 @@ _NUMPY = {
 }
 # fmt: on
 _NAMES = {np.dtype(code): name for name, code in _NUMPY.items() if name != "BF16"}
+#: What PyTorch's files began with before 1.6. Other pickles are not its files.
+_OLD_TORCH = 0x1950A86A20F9469CFC6C.to_bytes(10, "little")
 
 
 class NotArrays(ValueError):
@@ -43,19 +45,20 @@ def read_weights(path: str | Path, raw_vector: bool = False) -> tuple[Weights, T
     if raw_vector:
         return {"vector": np.fromfile(path, "<f4")}, {"vector": "F32"}
     with path.open("rb") as file:
-        start = file.read(9)
+        start = file.read(32)
     if start[:6] == b"\x93NUMPY":
         return _typed({"array": np.load(path, allow_pickle=False)})
     if start[:4] == b"PK\x03\x04":
         with zipfile.ZipFile(path) as archive:
-            is_npz = all(name.endswith(".npy") for name in archive.namelist())
-        if is_npz:
+            names = archive.namelist()
+        if all(name.endswith(".npy") for name in names):
             with np.load(path, allow_pickle=False) as arrays:
                 return _typed({name: arrays[name] for name in arrays.files})
-        return _read_torch(path)
+        if any(name.endswith("/data.pkl") for name in names):
+            return _read_torch(path)
     if start[8:9] == b"{":
         return _read_safetensors(path)
-    if start[:1] == b"\x80":
+    if start[:1] == b"\x80" and _OLD_TORCH in start:
         return _read_torch(path)
     raise NotArrays(f"{path.name} is not a weight file: expected safetensors, .npz, .npy, or PyTorch.")
 

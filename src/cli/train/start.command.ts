@@ -167,7 +167,7 @@ export const define = (command: Command, session: Session): void => {
     )
     .option(
       '--report-window <seconds>',
-      'how long to wait for more updates once --min-devices have arrived (default: a tenth of --timeout)',
+      'how long to wait for more updates once --min-devices have arrived (default: a tenth of --timeout, 5 to 60)',
       numberFrom({ min: 0, whole: false }),
     )
     .option(

@@ -32,12 +32,13 @@ it.skipIf(process.platform === 'win32')('the password is not in the arguments, w
 })
 
 it.skipIf(process.platform === 'win32')(
-  'parameters that only the driver of the service knows are translated',
+  'parameters that only the driver of the service knows are translated or left out',
   async () => {
     const folder = await installed('pg_dump', `echo "$*" > "$0.argv"`)
     for (const query of [
       'sslmode=no-verify&sslrootcert=/ca.pem',
       'uselibpqcompat=true&sslmode=require&sslrootcert=/ca.pem',
+      'statement_timeout=60000&sslmode=require&pgbouncer=true&sslrootcert=/ca.pem',
     ]) {
       expect(await dumpServer(`postgres://me@h/x?${query}`, 'file', new AbortController().signal)).toBe(true)
       const argv = await readFile(join(folder, 'pg_dump.argv'), 'utf8')

@@ -1,6 +1,16 @@
 import { spawn } from 'node:child_process'
 import { ServiceError } from '../../../domain/errors.ts'
 
+/** Others, such as statement_timeout, are for the service's driver: libpq refuses what it does not know. */
+const OF_LIBPQ = new Set(
+  (
+    'host hostaddr port dbname user passfile service connect_timeout application_name options client_encoding channel_binding ' +
+    'target_session_attrs keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout gssencmode krbsrvname ' +
+    'requirepeer ssl sslmode sslcert sslkey sslrootcert sslcrl sslcrldir sslsni sslnegotiation ssl_min_protocol_version ' +
+    'ssl_max_protocol_version'
+  ).split(' '),
+)
+
 /** Returns the URL without its password, and the environment with it: every user of the machine can read arguments. */
 const connectionOf = (databaseUrl: string): { url: string; env: NodeJS.ProcessEnv } => {
   const url = new URL(databaseUrl)
@@ -10,7 +20,7 @@ const connectionOf = (databaseUrl: string): { url: string; env: NodeJS.ProcessEn
   url.search = url.search
     .slice(1)
     .split('&')
-    .filter((parameter) => !/^((ssl)?password|uselibpqcompat)=/.test(parameter))
+    .filter((parameter) => OF_LIBPQ.has(parameter.split('=', 1)[0]!))
     // What only the service's driver knows. libpq's `require` does not verify the certificate either.
     .map((parameter) => (parameter === 'sslmode=no-verify' ? 'sslmode=require' : parameter))
     .join('&')

@@ -63,6 +63,7 @@ export const createStateMetrics = (
   }
 
   let readAt = Number.NEGATIVE_INFINITY
+  let isServed = true
   let latest: Promise<string> = Promise.resolve('')
 
   const read = async (): Promise<string> => {
@@ -105,16 +106,25 @@ export const createStateMetrics = (
      * them takes longer than a scrape, for example because of a lock, the next scrape may have them.
      */
     async text(): Promise<string> {
-      if (performance.now() - readAt > FRESH_MS) {
+      // Values that came too late for the last scrape are served once, whatever their age: others may not be faster.
+      if (isServed && performance.now() - readAt > FRESH_MS) {
+        isServed = false
         readAt = Number.POSITIVE_INFINITY
         latest = read()
         latest.then(
-          () => (readAt = performance.now()),
-          () => (readAt = Number.NEGATIVE_INFINITY),
+          () => {
+            readAt = performance.now()
+          },
+          () => {
+            readAt = Number.NEGATIVE_INFINITY
+            isServed = true
+          },
         )
       }
       const text = await Promise.race([latest.catch(() => null), sleep(MAX_WAIT_MS, undefined, { ref: false })])
-      return text === undefined ? up(await isUp()) : `${text ?? ''}${up(text !== null)}`
+      if (text === undefined) return up(await isUp())
+      isServed = true
+      return `${text ?? ''}${up(text !== null)}`
     },
   }
 }

@@ -16,6 +16,8 @@ const NOISE = { privacy: { noise_multiplier: 1, clip_norm: 1 } }
 it.each([
   ['bn1.running_var', NOISE, 'the noise also changes "bn1.running_var"'],
   ['bn/moving_variance', { strategy: 'fedadam' }, 'fedadam also changes "bn/moving_variance"'],
+  ['layers/batch_normalization_1/vars/3', NOISE, 'the noise also changes "layers/batch_normalization_1/vars/3"'],
+  ['layers/dense_1/vars/3', NOISE, null],
   ['running_var', { strategy: 'fedyogi' }, 'fedopt also changes "running_var"'],
   ['running_var', { strategy: 'fedmedian' }, null],
   ['norm.variance', NOISE, null],

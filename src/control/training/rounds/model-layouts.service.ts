@@ -25,8 +25,8 @@ interface ModelContent {
   readonly variances: string | null
 }
 
-/** In PyTorch's and in Keras's files. */
-const VARIANCES = /(^|[./])(running_var|moving_variance)(:0)?$/
+/** In files of PyTorch, of Keras, and of Keras 3. */
+const VARIANCES = /(^|[./])(running_var|moving_variance)(:0)?$|(^|\/)batch_normalization(_\d+)?\/vars\/3$/
 
 /** Determines from its file whether a model can be aggregated. */
 export const createModelLayouts = ({ blobs, workers }: Context) => {

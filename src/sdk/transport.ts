@@ -107,14 +107,12 @@ export const pageLocation = (): { readonly href: string; readonly origin: string
  * the name null, and cannot be allowed, if the page is a file.
  */
 const adviceOf = (reason: string, baseUrl: string): string => {
+  const known = certificateAdvice(reason)
+  if (known !== null) return known
   const page = pageLocation()
-  const advice = certificateAdvice(reason) ?? 'Is the service running and the address right?'
   return page === undefined || page.origin === 'null' || new URL(baseUrl, page.href).origin === page.origin
-    ? advice
-    : advice.replace(
-        / and the address right\?$/,
-        `, the address right, and ${page.origin} in its SERVICE_CORS_ORIGINS?`,
-      )
+    ? 'Is the service running and the address right?'
+    : `Is the service running, the address right, and ${page.origin} in its SERVICE_CORS_ORIGINS?`
 }
 
 /** Sends requests to one service, adds the key, and limits every wait. */

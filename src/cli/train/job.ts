@@ -55,9 +55,9 @@ export const roundLine = (round: JobRound, place: number, rounds: number): strin
 }
 
 /** Null where the figures of other organizations' devices are withheld. */
-const worstTenth = (value: number | null): string => (value === null ? '' : ` (worst tenth ${percent(value)})`)
+const worstTenth = (value: number | null): string => (value === null ? '' : ` (worst 10% ${percent(value)})`)
 
-/** `Model of round 3 on held-out data: loss 0.51, accuracy 87.0% (worst tenth 61.2%), 5 devices`; null if not evaluated. */
+/** `Model of round 3 on held-out data: loss 0.51, accuracy 87.0% (worst 10% 61.2%), 5 devices`; null if not evaluated. */
 export const evaluationLine = ({ evaluation }: JobRound, place: number): string | null => {
   if (evaluation === undefined) return null
   const { metrics, devices } = evaluation

@@ -21,7 +21,7 @@ export const MetricSummary = Part('MetricSummary', 'Distribution of a metric ove
   mean: Type.Number({ description: 'Weighted by samples' }),
   median: Nullable(Type.Number({ description: WITHHELD })),
   worst_tenth: Nullable(
-    Type.Number({ description: `Mean over the worst tenth of the devices (at least one device). ${WITHHELD}` }),
+    Type.Number({ description: `Mean over the worst 10% of the devices (at least one). ${WITHHELD}` }),
   ),
   min: Nullable(Type.Number({ description: WITHHELD })),
   max: Nullable(Type.Number({ description: WITHHELD })),

@@ -18,7 +18,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { name: 'Metric', cell: ([name]) => name },
   column('Mean', 'mean'),
   column('Median', 'median'),
-  column('Worst tenth', 'worst_tenth'),
+  column('Worst 10%', 'worst_tenth'),
   column('Lowest', 'min'),
   column('Highest', 'max'),
   { name: 'Devices', number: true, cell: ([, { devices }]) => count(devices) },

@@ -4,19 +4,25 @@ import { emptyFolder, freshPostgresUrl, hasPostgres } from '../../test/databases
 import { readConfig } from '../config.ts'
 import { createControlPlane } from './app.ts'
 
+/** Starts a service on a database of its own, and opens another session of it. */
+const open = async () => {
+  const databaseUrl = await freshPostgresUrl()
+  const config = { ...readConfig({ SERVICE_LOG_LEVEL: 'silent' }), databaseUrl, dataDir: await emptyFolder() }
+  const service = await createControlPlane(config)
+  const admin = new pg.Client(databaseUrl)
+  await admin.connect()
+  onTestFinished(async () => {
+    await admin.end()
+    await service.close()
+  })
+  return { databaseUrl, config, service, admin }
+}
+
 it.skipIf(!hasPostgres())(
   'a read-only database, such as a standby, is an outage until it is writable again',
   async () => {
-    const databaseUrl = await freshPostgresUrl()
+    const { databaseUrl, config, service, admin } = await open()
     const name = new URL(databaseUrl).pathname.slice(1)
-    const config = { ...readConfig({ SERVICE_LOG_LEVEL: 'silent' }), databaseUrl, dataDir: await emptyFolder() }
-    const service = await createControlPlane(config)
-    const admin = new pg.Client(databaseUrl)
-    await admin.connect()
-    onTestFinished(async () => {
-      await admin.end()
-      await service.close()
-    })
     const base = await service.app.listen({ host: '127.0.0.1', port: 0 })
     const becomes = (readOnly: 'on' | 'off') =>
       admin.query(`alter database ${name} set default_transaction_read_only = ${readOnly};
@@ -57,15 +63,7 @@ it.skipIf(!hasPostgres())(
 )
 
 it.skipIf(!hasPostgres())('GET /metrics responds while its queries wait for a lock', async () => {
-  const databaseUrl = await freshPostgresUrl()
-  const config = { ...readConfig({ SERVICE_LOG_LEVEL: 'silent' }), databaseUrl, dataDir: await emptyFolder() }
-  const service = await createControlPlane(config)
-  const admin = new pg.Client(databaseUrl)
-  await admin.connect()
-  onTestFinished(async () => {
-    await admin.end()
-    await service.close()
-  })
+  const { service, admin } = await open()
   await admin.query('begin; lock table devices in access exclusive mode')
   const { statusCode, body } = await service.app.inject('/metrics')
   expect(statusCode).toBe(200)

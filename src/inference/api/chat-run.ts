@@ -3,8 +3,8 @@ import {
   type ChatRequest,
   type Engine,
   isFarTooLong,
-  lastQuestion,
   type ToolUse,
+  withOwnReasoning,
 } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 import { type Admissions, withSlot } from '../runtime/queue/admission.ts'
@@ -69,13 +69,9 @@ export const assertMayFit = (
   const { contextTokens } = engine.model
   // Every message becomes at least one token.
   const tooMany = contextTokens > 0 && messages.length > contextTokens
-  const question = lastQuestion(messages)
-  const characters = messages.reduce(
-    (sum, { content, reasoning = '', toolCalls }, index) =>
-      sum +
-      content.length +
-      (index > question ? reasoning.length : 0) +
-      (toolCalls === undefined ? 0 : JSON.stringify(toolCalls).length),
+  const characters = withOwnReasoning(messages).reduce(
+    (sum, { content, reasoning = '', toolCalls }) =>
+      sum + content.length + reasoning.length + (toolCalls === undefined ? 0 : JSON.stringify(toolCalls).length),
     toolUse === null ? 0 : JSON.stringify(toolUse.tools).length,
   )
   if (!tooMany && !isFarTooLong(characters, engine)) return

@@ -21,9 +21,15 @@ export interface ChatMessage {
   readonly toolCallId?: string
 }
 
-/** Returns where the turn that is not over begins: models need its reasoning, and were trained without that of earlier turns. */
-export const lastQuestion = (messages: readonly ChatMessage[]): number =>
-  messages.findLastIndex(({ role }) => role === 'user')
+/** Returns messages with the reasoning of the turn that is not over: models need it, and were trained without that of others. */
+export const withOwnReasoning = (messages: readonly ChatMessage[]): readonly ChatMessage[] => {
+  const question = messages.findLastIndex(({ role }) => role === 'user')
+  return messages.map((message, index) => {
+    if (index > question || message.reasoning === undefined) return message
+    const { reasoning: _, ...rest } = message
+    return rest
+  })
+}
 
 /** A function call that a model requests from the client. */
 export interface ToolCall {

@@ -1,7 +1,7 @@
 import type { Closing } from '../../structured-output/compile-schema.ts'
 import type { EngineEvent } from '../child/protocol.ts'
 import type { ChatRequest, Finished, Speculation } from '../engine.ts'
-import type { ReplyPart, ReplyReader } from '../text/reasoning.ts'
+import type { ReplyReader, TextPart } from '../text/reasoning.ts'
 import type { TextStream } from '../text/text-stream.ts'
 import type { Sampler } from './binding/token-sampler.ts'
 
@@ -48,8 +48,8 @@ export const eventsOf = ({ choice, tokens, ended }: Progress): EngineEvent[] => 
   if (!choice.started) events.push({ id, type: 'started', promptTokens, cachedTokens })
   choice.started = true
 
-  const parts: ReplyPart[] = []
-  const add = (more: readonly ReplyPart[]): void => {
+  const parts: TextPart[] = []
+  const add = (more: readonly TextPart[]): void => {
     for (const part of more) {
       const last = parts.at(-1)
       if (last?.type === part.type) parts[parts.length - 1] = { ...last, text: last.text + part.text }

@@ -3,7 +3,7 @@ import { Template } from '@huggingface/jinja'
 import { errorMessage } from '../../../domain/error-message.ts'
 import { InferenceError } from '../../errors.ts'
 import { HERMES, type TemplateTools, templateTools } from '../../structured-output/tool-syntax.ts'
-import { type ChatMessage, lastQuestion, type Tool, type ToolCall } from '../engine.ts'
+import { type ChatMessage, type Tool, type ToolCall, withOwnReasoning } from '../engine.ts'
 import { endsInReasoning, withoutReasoning } from './reasoning.ts'
 
 /** The input of a chat template in Hugging Face's format. */
@@ -29,15 +29,14 @@ const shortId = (id: string): string => createHash('sha256').update(id).digest('
 /** For templates that support functions: the fields that Hugging Face documents. */
 const nativeInput = (messages: readonly ChatMessage[], tools: readonly Tool[], shortIds: boolean): TemplateInput => {
   const idOf = (id: string): string => (shortIds ? shortId(id) : id)
-  const question = lastQuestion(messages)
   const names = new Map(messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id, name }) => [id, name] as const)))
   return {
     tools: tools.map(presentTool),
-    messages: messages.map(({ role, content, name, reasoning, toolCalls = [], toolCallId }, index) => ({
+    messages: withOwnReasoning(messages).map(({ role, content, name, reasoning, toolCalls = [], toolCallId }) => ({
       role,
       content,
       ...(name !== undefined && { name }),
-      ...(reasoning !== undefined && index > question && { reasoning_content: reasoning }),
+      ...(reasoning !== undefined && { reasoning_content: reasoning }),
       ...(toolCalls.length > 0 && {
         tool_calls: toolCalls.map(({ id, name, arguments: given }) => ({
           id: idOf(id),

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { ChatMessage } from '../engine.ts'
 import { createPromptWriter } from './chat-prompt.ts'
-import { createReasoningReader, type ReplyPart, showMarks } from './reasoning.ts'
+import { createReasoningReader, showMarks, type TextPart } from './reasoning.ts'
 
 /** Reads a reply in pieces of this many characters; returns its reasoning and its text. */
 const read = (reply: string, size: number, begun: boolean, call: string | null = null): readonly [string, string] => {
   const reader = createReasoningReader(begun, call)
-  const parts: ReplyPart[] = []
+  const parts: TextPart[] = []
   for (let at = 0; at < reply.length; at += size) parts.push(...reader.push(reply.slice(at, at + size)))
   parts.push(...reader.end())
   const of = (type: string): string => parts.flatMap((part) => (part.type === type ? [part.text] : [])).join('')

@@ -1,24 +1,24 @@
 import type { ReasoningSwitch } from '../engine.ts'
-import { suspicious } from './text-stream.ts'
+import { firstStop, suspicious } from './text-stream.ts'
 
 /** A part of a reply: what the model says, or what it wrote before to work that out. */
-export interface ReplyPart {
+export interface TextPart {
   readonly type: 'text' | 'reasoning'
   readonly text: string
 }
 
 /** Reads a reply as it arrives. */
 export interface ReplyReader {
-  push(text: string): readonly ReplyPart[]
+  push(text: string): readonly TextPart[]
   /** Returns what is held back at the end of the reply. */
-  end(): readonly ReplyPart[]
+  end(): readonly TextPart[]
   isReasoning(): boolean
 }
 
 const OPEN = '<think>'
 const CLOSE = '</think>'
 
-const part = (type: ReplyPart['type'], text: string): readonly ReplyPart[] => (text === '' ? [] : [{ type, text }])
+const part = (type: TextPart['type'], text: string): readonly TextPart[] => (text === '' ? [] : [{ type, text }])
 
 /** For replies without reasoning. */
 export const plainReply: ReplyReader = {
@@ -76,7 +76,7 @@ export const createReasoningReader = (begun: boolean, call: string | null): Repl
   let isFirst = true
   let held = ''
 
-  const readStart = (): readonly ReplyPart[] => {
+  const readStart = (): readonly TextPart[] => {
     const begin = held.trimStart()
     if (begin.length < OPEN.length && OPEN.startsWith(begin)) return []
     if (!begin.startsWith(OPEN)) {
@@ -88,27 +88,26 @@ export const createReasoningReader = (begun: boolean, call: string | null): Repl
     return read()
   }
 
-  const reasoning = (text: string): readonly ReplyPart[] => {
+  const reasoning = (text: string): readonly TextPart[] => {
     const given = isFirst ? text.trimStart() : text
     isFirst &&= given === ''
     return part('reasoning', given)
   }
 
-  const readReasoning = (): readonly ReplyPart[] => {
-    const found = ends.map((end) => ({ end, from: held.indexOf(end) })).filter(({ from }) => from >= 0)
-    const first = found.sort((one, other) => one.from - other.from)[0]
-    if (first === undefined) {
+  const readReasoning = (): readonly TextPart[] => {
+    const found = firstStop(held, ends)
+    if (found === null) {
       const certain = held.slice(0, held.length - suspicious(held, ends)).trimEnd()
       held = held.slice(certain.length)
       return reasoning(certain)
     }
-    const before = held.slice(0, first.from).trimEnd()
-    held = held.slice(first.from + (first.end === CLOSE ? CLOSE.length : 0))
+    const before = held.slice(0, found.at).trimEnd()
+    held = held.slice(found.at + (found.stop === CLOSE ? CLOSE.length : 0))
     at = 'gap'
     return [...reasoning(before), ...read()]
   }
 
-  const read = (): readonly ReplyPart[] => {
+  const read = (): readonly TextPart[] => {
     if (at === 'start') return readStart()
     if (at === 'reasoning') return readReasoning()
     if (at === 'gap') {

@@ -60,7 +60,10 @@ export const suspicious = (text: string, stops: readonly string[]): number => {
   return longest
 }
 
-const firstStop = (text: string, stops: readonly string[]): { readonly at: number; readonly stop: string } | null =>
+export const firstStop = (
+  text: string,
+  stops: readonly string[],
+): { readonly at: number; readonly stop: string } | null =>
   stops.reduce<{ readonly at: number; readonly stop: string } | null>((first, stop) => {
     const at = stop === '' ? -1 : text.indexOf(stop)
     return at >= 0 && (first === null || at < first.at) ? { at, stop } : first

@@ -1,5 +1,5 @@
 import type { Route, RouteQuestion } from '../../api/available-models.ts'
-import { lastQuestion } from '../../engines/engine.ts'
+import { withOwnReasoning } from '../../engines/engine.ts'
 import { type Complexity, complexity, reasonsOf } from './complexity.ts'
 
 /** A model that may serve requests for `auto`. */
@@ -50,11 +50,10 @@ const textTokens = (text: string, perToken: number): number => {
 /** Estimates a prompt's tokens. Only a loaded model can count them exactly. */
 export const estimatedTokens = ({ messages, tools }: Pick<RouteQuestion, 'messages' | 'tools'>): number => {
   const jsonTokens = (value: unknown): number => textTokens(JSON.stringify(value), JSON_CHARACTERS_PER_TOKEN)
-  const question = lastQuestion(messages)
-  const texts = messages.reduce(
-    (sum, { content, reasoning = '', toolCalls }, index) =>
+  const texts = withOwnReasoning(messages).reduce(
+    (sum, { content, reasoning = '', toolCalls }) =>
       sum +
-      textTokens(content + (index > question ? reasoning : ''), CHARACTERS_PER_TOKEN) +
+      textTokens(content + reasoning, CHARACTERS_PER_TOKEN) +
       (toolCalls === undefined ? 0 : jsonTokens(toolCalls)),
     0,
   )

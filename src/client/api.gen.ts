@@ -2978,7 +2978,8 @@ export interface components {
          *       "deployment_id": null,
          *       "created_at": "2026-03-02T09:00:00.000Z",
          *       "expires_at": "2026-03-02T09:05:00.000Z",
-         *       "code": "WHYS-F5TP"
+         *       "code": "WHYS-F5TP",
+         *       "service_url": "https://fleet.example.org"
          *     }
          */
         CreatedPairing: {
@@ -3006,6 +3007,7 @@ export interface components {
             expires_at: string;
             /** @description Shown only here; pairs one device within 5 minutes */
             code: string;
+            service_url: string | null;
         };
         /** @description A stored file that has changed or cannot be read */
         DamagedFile: {

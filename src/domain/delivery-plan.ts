@@ -120,14 +120,19 @@ export const plansPreceding = (
 
 type ExperimentOfModel = OfModel & { readonly startedRevision: number; readonly targetGroups: readonly string[] }
 
-/** Groups other than the experiment's may have devices of both, but usually have not. */
-const isElsewhere = (groupIds: readonly string[] | null, targetGroups: readonly string[]): boolean =>
-  groupIds !== null && targetGroups.length > 0 && !groupIds.some((id) => targetGroups.includes(id))
+/** Whether two groups have a device in common, as far as their members are known. */
+export type Overlap = (one: string, other: string) => boolean
+
+const isElsewhere = (groupIds: readonly string[] | null, targetGroups: readonly string[], overlap: Overlap): boolean =>
+  groupIds !== null &&
+  targetGroups.length > 0 &&
+  !groupIds.some((id) => targetGroups.some((target) => id === target || overlap(id, target)))
 
 /** Returns the completed plans that have replaced an experiment's variants of a model, on all devices or on some. */
 export const plansReplacing = (
   plans: readonly Plan[],
   experiment: ExperimentOfModel,
+  overlap: Overlap,
 ): { readonly onAll: RolloutPlan | null; readonly onSome: readonly (RolloutPlan | DeploymentPlan)[] } => {
   const newer = plansOf(
     plans.filter((plan) => plan.settled && plan.startedRevision > experiment.startedRevision),
@@ -135,14 +140,14 @@ export const plansReplacing = (
   ).filter((plan) => plan.kind !== 'experiment')
   const onAll = newer.filter(hasReachedAll).sort((a, b) => b.startedRevision - a.startedRevision)[0] ?? null
   const groupsOf = (plan: Plan) => (plan.kind === 'rollout' && plan.groupId !== null ? [plan.groupId] : null)
-  const isHere = (plan: Plan): boolean => !isElsewhere(groupsOf(plan), experiment.targetGroups)
+  const isHere = (plan: Plan): boolean => !isElsewhere(groupsOf(plan), experiment.targetGroups, overlap)
   return { onAll, onSome: onAll === null ? newer.filter(isHere) : [] }
 }
 
 /** Returns the running experiments on the same model and devices: newer ones take precedence over older ones. */
-export const experimentsBeside = (plans: readonly Plan[], experiment: ExperimentOfModel) => {
+export const experimentsBeside = (plans: readonly Plan[], experiment: ExperimentOfModel, overlap: Overlap) => {
   const beside = plansOf(plans, experiment).filter(
-    (plan) => plan.kind === 'experiment' && !isElsewhere(plan.groupIds, experiment.targetGroups),
+    (plan) => plan.kind === 'experiment' && !isElsewhere(plan.groupIds, experiment.targetGroups, overlap),
   )
   return {
     newer: beside.filter(({ startedRevision }) => startedRevision > experiment.startedRevision),

@@ -112,7 +112,11 @@ export const define = (command: Command, session: Session): void => {
       if (options.phone) {
         const { deployToPhone } = await import('./phone.ts')
         if (!options.allowUnknown) await deployedModel(connection, name)
-        return deployToPhone(connection, { name, version, platform: options.target, json }, session)
+        return deployToPhone(
+          connection,
+          { name, version, platform: options.target, json, apiBase: options.apiBase },
+          session,
+        )
       }
       const requested: Requested = { ...options, name, version }
       const { isWholeFleet, prepare, deploymentMethodOf } = await import('./deploy.ts')

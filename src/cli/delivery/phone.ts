@@ -14,6 +14,8 @@ export interface PhoneOptions {
   readonly version: string
   readonly platform: 'ios' | 'android' | undefined
   readonly json: boolean
+  /** Given with --api-base: the phone uses it, too. */
+  readonly apiBase: string | undefined
 }
 
 const ON_THE_WAY: readonly PairingStatus[] = ['waiting', 'paired', 'deploying']
@@ -32,14 +34,16 @@ const passedBetween = (
 /** Shows a pairing code for a phone, then the progress of the delivery. @throws Failure if it expires or fails */
 export const deployToPhone = async (connection: Connection, options: PhoneOptions, session: Session): Promise<void> => {
   const { io, out } = session
-  const { name, version, platform } = options
+  const { name, version, platform, apiBase } = options
   const made = await connection.request((client) =>
     client.POST('/api/v1/pairings', {
       body: { model_name: name, model_version: version, ...(platform !== undefined && { platform }) },
     }),
   )
   const { SERVICE_DASHBOARD_URL: dashboard } = io.env
-  const base = dashboard ? parseApiBase(dashboard, 'SERVICE_DASHBOARD_URL') : connection.baseUrl
+  const base = dashboard
+    ? parseApiBase(dashboard, 'SERVICE_DASHBOARD_URL')
+    : ((apiBase === undefined ? made.service_url : null) ?? connection.baseUrl)
   const address = `${base}/pair?code=${made.code}`
   const { renderUnicodeCompact } = await import('uqr')
   out.note(`${renderUnicodeCompact(address, { border: 2 })}\n`)
@@ -50,7 +54,7 @@ export const deployToPhone = async (connection: Connection, options: PhoneOption
   }
   out.note(`On another computer, run: svc pair ${made.code}. The code works once, for five minutes.`)
 
-  const { code, ...first } = made
+  const { code, service_url: _, ...first } = made
   const say = ({ status, reason, device_id: device, device_state: state }: typeof first): void => {
     if (options.json) return
     const words = status === 'deploying' && state !== null ? `${status} (${state})` : status

@@ -32,15 +32,12 @@ const addressForOthers = async (baseUrl: string): Promise<string | null> => {
   return null
 }
 
-const invite = async (connection: Connection, baseUrl: string, { platform, org }: InviteOptions) => {
-  const made = await connection.request((client) =>
+const invite = (connection: Connection, { platform, org }: InviteOptions) =>
+  connection.request((client) =>
     client.POST('/api/v1/pairings', {
       body: { ...(platform !== undefined && { platform }), ...(org !== undefined && { org_id: org }) },
     }),
   )
-  const join = composeJoinCode({ baseUrl, code: typedCode(made.code)! })
-  return { join, pairing_id: made.pairing_id, expires_at: made.expires_at }
-}
 
 export const define = (command: Command, session: Session): void => {
   command
@@ -54,12 +51,15 @@ export const define = (command: Command, session: Session): void => {
     .action(async (options: InviteOptions) => {
       const { out } = session
       const connection = await session.signedIn({ apiBase: options.apiBase })
-      const isLocal = isLoopback(new URL(connection.baseUrl).hostname)
-      const others = isLocal ? await addressForOthers(connection.baseUrl) : connection.baseUrl
-      const invitations: Awaited<ReturnType<typeof invite>>[] = []
-      while (invitations.length < options.count) {
-        invitations.push(await invite(connection, others ?? connection.baseUrl, options))
-      }
+      const made = [await invite(connection, options)]
+      while (made.length < options.count) made.push(await invite(connection, options))
+      const { baseUrl } = connection
+      const known = options.apiBase === undefined ? made[0]!.service_url : null
+      const others = known ?? (isLoopback(new URL(baseUrl).hostname) ? await addressForOthers(baseUrl) : baseUrl)
+      const invitations = made.map(({ code, pairing_id, expires_at }) => {
+        const join = composeJoinCode({ baseUrl: others ?? baseUrl, code: typedCode(code)! })
+        return { join, pairing_id, expires_at }
+      })
       if (options.json) out.json({ invitations })
       else for (const { join } of invitations) out.line(`svc agent --join ${join}`)
       out.note(
@@ -68,8 +68,8 @@ export const define = (command: Command, session: Session): void => {
       )
       if (others === null) {
         out.note(
-          'Only this machine can reach that address. If the service has another, such as that of a proxy, give it with ' +
-            '--api-base. Otherwise start the service with: svc up --host 0.0.0.0',
+          'Only this machine can reach that address. If the service has another, such as that of a proxy, set ' +
+            'SERVICE_PUBLIC_URL, or give it with --api-base. Otherwise start the service with: svc up --host 0.0.0.0',
         )
       }
     })

@@ -112,6 +112,20 @@ it('backup refuses a word that misspells a subcommand, unless it is a folder', a
   expect((await runInProcess(['backup', 'lst', '--api-base', 'http://127.0.0.1:9'], { env, cwd })).exitCode).toBe(1)
 })
 
+it('an invitation and a QR code name the public address of the service, or the one given', async () => {
+  const world = await startWorld({ config: { publicUrl: 'https://fleet.example.org' } })
+  const { key } = await world.register('laptop')
+  const env = { SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl, SERVICE_HOME: await emptyFolder() }
+  const invite = async (...argv: string[]) => (await runInProcess(['devices', 'invite', ...argv], { env })).stdout
+  expect(await invite()).toMatch(/^svc agent --join \S+@https:\/\/fleet\.example\.org\n$/)
+  expect(await invite('--api-base', world.baseUrl)).toMatch(/@http:\/\/127\.0\.0\.1:\d+\n$/)
+  const stop = new AbortController()
+  const deploy = ['deploy', 'tiny', '--allow-unknown', '--phone']
+  const onOutput = (text: string) => text.startsWith('Code: ') && stop.abort(new Interrupted('SIGINT'))
+  const { stderr } = await runInProcess(deploy, { env, signal: stop.signal, onOutput })
+  expect(stderr).toContain('or open https://fleet.example.org/pair?code=')
+})
+
 it('an invitation registers another machine as a device with one command, once', async () => {
   const world = await startWorld({ config: { enrollment: 'token' } })
   const env = { SERVICE_API_KEY: world.service.firstAdminKey!, SERVICE_API_BASE: world.baseUrl }

@@ -181,7 +181,7 @@ export const examples = {
   deploymentHistory: { events: [{ ...event, event: 'execute', status: 'started', percentage: 50 }], ...page },
   newPairing,
   pairing,
-  createdPairing: { ...pairing, code: 'WHYS-F5TP' },
+  createdPairing: { ...pairing, code: 'WHYS-F5TP', service_url: 'https://fleet.example.org' },
   pairingClaim: { code: 'WHYS-F5TP', device_id: 'pixel-8-0042', platform: 'android' },
   claimedPairing: {
     ...pairing,

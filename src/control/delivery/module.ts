@@ -151,13 +151,13 @@ export const delivery: Module<Delivery, Earlier> = {
   routes(
     app,
     { experiments, observations, estimates, assignments, rollouts, deployments, pairings, policies, models, devices },
-    { now },
+    { now, config },
   ) {
     assignmentsRoutes(app, assignments, devices)
     rolloutsRoutes(app, rollouts, assignments, models)
     deploymentsRoutes(app, deployments)
     experimentsRoutes(app, experiments, observations, estimates)
-    pairingsRoutes(app, pairings, now)
+    pairingsRoutes(app, pairings, { now, publicUrl: config.publicUrl })
     policiesRoutes(app, policies, models)
   },
   tasks: (_context, { rollouts, deployments, reportedPlans, policies, plans, estimates }) => [

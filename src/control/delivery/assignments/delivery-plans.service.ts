@@ -11,6 +11,7 @@ import {
 import {
   experimentsBeside,
   type Offer,
+  type Overlap,
   type Plan,
   plansPreceding,
   plansReplacing,
@@ -63,6 +64,7 @@ export const createDeliveryPlans = (
   let inForce: ReadonlyMap<string, Plan> = new Map()
   let ofModel: ReadonlyMap<string, readonly Plan[]> = new Map()
   let offered: ReadonlyMap<string, Offer> = new Map()
+  let members: ReadonlyMap<string, ReadonlySet<string>> = new Map()
   const membersOf = createGroupMembers()
 
   const load = async (): Promise<void> => {
@@ -81,6 +83,7 @@ export const createDeliveryPlans = (
     inForce = new Map(plans.map((plan) => [plan.id, plan]))
     ofModel = byModel(plans)
     offered = offers
+    members = groups
     loadedRevision = revision
     changed()
   }
@@ -120,6 +123,11 @@ export const createDeliveryPlans = (
   const offerOf = async (target: Target, db: Executor = database.sql): Promise<Offer | null> =>
     target.modelId === null ? null : ((await plansReport.offers(db, [target])).get(targetKey(target)) ?? null)
 
+  const overlap: Overlap = (one, other) => {
+    const inOther = members.get(other)
+    return inOther !== undefined && [...(members.get(one) ?? [])].some((device) => inOther.has(device))
+  }
+
   return {
     refresh,
 
@@ -147,11 +155,11 @@ export const createDeliveryPlans = (
 
     /** Returns the completed plans that have replaced an experiment's variants of a model. */
     replacing: (experiment: Parameters<typeof plansReplacing>[1]) =>
-      plansReplacing(ofModel.get(experiment.modelId) ?? [], experiment),
+      plansReplacing(ofModel.get(experiment.modelId) ?? [], experiment, overlap),
 
     /** Returns the running experiments on the same model and devices as this one. */
     experimentsBeside: (experiment: Parameters<typeof experimentsBeside>[1]) =>
-      experimentsBeside(ofModel.get(experiment.modelId) ?? [], experiment),
+      experimentsBeside(ofModel.get(experiment.modelId) ?? [], experiment, overlap),
 
     /** Returns the numbers of the model's versions that plans in force deliver, of plans that the caller sees. */
     async deliveredOf(caller: Caller, modelId: string): Promise<readonly number[]> {

@@ -86,14 +86,14 @@ export const createExperimentsService = (
       if (onAll !== null)
         return `No device gets ${enumerate(names)}: the newer rollout ${onAll.id} has given all devices version ${onAll.target.version}. Roll it back, or end the experiment.`
       const { newer, older } = plans.experimentsBeside(place)
-      const warning = (words: string, found: readonly string[]) =>
-        found.length === 0 ? [] : [`${words}: ${enumerate(found)}.`]
+      const warning = (words: string, found: string[]) => (found.length ? [`${words}: ${enumerate(found)}.`] : [])
       const replacing = onSome.map(({ id, target }) => `${id} (version ${target.version})`)
+      const its = startedRevision === null ? 'Once started, it' : 'It'
       const idsOf = (found: typeof newer) => found.map(({ id }) => id)
       return [
         ...warning('Newer completed plans replace it on their devices', replacing),
         ...warning('Newer running experiments take precedence on their devices', idsOf(newer)),
-        ...warning('It takes precedence over older running experiments on its devices', idsOf(older)),
+        ...warning(`${its} takes precedence over older running experiments on its devices`, idsOf(older)),
       ]
     })
     return [...new Set(warnings)]

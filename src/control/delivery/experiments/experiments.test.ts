@@ -135,7 +135,7 @@ describe('an experiment', () => {
   })
 
   it('warns of other running experiments on the same devices, of which the newest takes precedence', async () => {
-    const { ask, send, addModel, create, halves } = await startExperimentService()
+    const { world, ask, send, addModel, create, halves } = await startExperimentService()
     await addModel('old')
     await addModel('new')
     const { id: left } = (await send('POST', '/device-groups', { org_id: 'acme', name: 'left' })).body as { id: string }
@@ -151,11 +151,20 @@ describe('an experiment', () => {
     const elsewhere = await start('elsewhere', [right])
     const second = await start('second', [left])
     const over = `It takes precedence over older running experiments on its devices: ${first.id}.`
-    expect([first, elsewhere, second].map(({ created }) => created)).toEqual([[], [], [over]])
+    const once = over.replace('It', 'Once started, it')
+    expect([first, elsewhere, second].map(({ created }) => created)).toEqual([[], [], [once]])
     const warningsOf = async (id: string) =>
       ((await ask('GET', `/${id}/analytics`)).body as ExperimentBody).warnings.filter((one) => one.includes('running'))
     const under = `Newer running experiments take precedence on their devices: ${second.id}.`
     expect(await Promise.all([first, elsewhere, second].map(({ id }) => warningsOf(id)))).toEqual([[under], [], [over]])
+    const { deviceId: shared } = await world.register('shared')
+    for (const group of [left, right]) await send('POST', `/device-groups/${group}/devices/${shared}`)
+    expect(await Promise.all([elsewhere, second].map(({ id }) => warningsOf(id)))).toEqual([
+      [under, over],
+      [expect.stringContaining(elsewhere.id)],
+    ])
+    await send('DELETE', `/device-groups/${left}/devices/${shared}`)
+    expect(await warningsOf(elsewhere.id)).toEqual([])
     await ask('POST', `/${second.id}/complete`)
     expect(await Promise.all([first, second].map(({ id }) => warningsOf(id)))).toEqual([[], []])
   })

@@ -12,7 +12,11 @@ const WRONG_CODES_PER_MINUTE = 10
 
 const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
-export const pairingsRoutes = (app: App, pairings: PairingsService, now: () => Date): void => {
+export const pairingsRoutes = (
+  app: App,
+  pairings: PairingsService,
+  { now, publicUrl }: { readonly now: () => Date; readonly publicUrl: string | null },
+): void => {
   const tags = ['pairings']
   const wrongCodes = createRateLimiter({ perMinute: WRONG_CODES_PER_MINUTE, now: () => now().getTime() })
 
@@ -36,7 +40,7 @@ export const pairingsRoutes = (app: App, pairings: PairingsService, now: () => D
         throw badRequest('model_version: name the model too (model_name), or leave it out.')
       const requested = { modelName: model_name, modelVersion: model_version ?? 'latest', platform, orgId: org_id }
       const { pairing, code } = await pairings.create(callerOf(request), requested)
-      return reply.code(201).send({ ...present(pairing), code })
+      return reply.code(201).send({ ...present(pairing), code, service_url: publicUrl })
     },
   )
 

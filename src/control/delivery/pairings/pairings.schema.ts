@@ -35,6 +35,7 @@ export const NewPairing = Body(
   {
     ...pairingFields,
     code: Type.String({ description: 'Shown only here; pairs one device within 5 minutes' }),
+    service_url: Nullable(Type.String({ description: "The service's public address, if it has the setting" })),
   },
 )
 

@@ -46,12 +46,13 @@ it('a code registers a device, which gets its key and the model, and the session
       deployment_id: null,
       created_at: '2026-01-01T00:00:00.000Z',
       expires_at: '2026-01-01T00:05:00.000Z',
+      service_url: null,
     },
   })
   const { pairing_id: id, code } = made.body
   const claim = { code: code.toLowerCase().replace('-', ' '), device_id: 'phone', platform: 'ios', device_name: 'Ada' }
   const claimed = await call(world, 'POST', '/pairings/claim', claim)
-  const { code: _, ...session } = made.body
+  const { code: _, service_url: __, ...session } = made.body
   expect(claimed).toEqual({
     status: 200,
     body: {

@@ -55,6 +55,7 @@ test('a service with a certificate uses https, reloads a renewed one, and keeps 
   await put('second')
   process.emit('SIGHUP')
   await expect.poll(async () => (await ask(port)).name).toBe('second')
+  expect(lines().filter((line) => JSON.parse(line).level === 'warn')).toEqual([])
 
   await writeFile(files.key, 'not a key')
   process.emit('SIGHUP')
@@ -62,6 +63,24 @@ test('a service with a certificate uses https, reloads a renewed one, and keeps 
   expect((await ask(port)).name).toBe('second')
   await app.close()
   expect(process.listenerCount('SIGHUP')).toBe(0)
+})
+
+test('warns at the start of a certificate that clients refuse because of its dates, and when it is reloaded', async () => {
+  const { files } = await folderWith('first')
+  await copyFile(fixture('future.pem'), files.cert)
+  const { app, lines } = await buildTestServer(() => undefined, { certificate: files })
+  expect(lines().map((line) => JSON.parse(line))).toMatchObject([
+    {
+      level: 'warn',
+      valid_from: '2120-01-01T00:00:00.000Z',
+      msg: 'The certificate is not valid yet: clients refuse it. Check the clock of this machine.',
+    },
+  ])
+  await copyFile(fixture('expired.pem'), files.cert)
+  process.emit('SIGHUP')
+  const expired = 'The certificate has expired: clients refuse it. Renew it.'
+  await expect.poll(() => lines().some((line) => JSON.parse(line).msg === expired)).toBe(true)
+  await app.close()
 })
 
 test.each([

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { unwatchFile, watchFile } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createSecureContext, type Server } from 'node:tls'
@@ -42,20 +43,33 @@ export const readCertificate = async ({ cert, key }: CertificateFiles): Promise<
   return pair
 }
 
+interface Log {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+/** Warns of a certificate that clients refuse because of its dates. */
+export const warnOfDates = ({ cert }: Pair, file: string, log: Pick<Log, 'warn'>): void => {
+  const { validFrom, validTo } = new X509Certificate(cert)
+  const dates = { cert: file, valid_from: new Date(validFrom), valid_until: new Date(validTo) }
+  const now = Date.now()
+  if (dates.valid_until.getTime() < now) log.warn(dates, 'The certificate has expired: clients refuse it. Renew it.')
+  else if (dates.valid_from.getTime() > now)
+    log.warn(dates, 'The certificate is not valid yet: clients refuse it. Check the clock of this machine.')
+}
+
 /**
  * Reloads the certificate for new connections when its files change or the process receives SIGHUP. If the new one is unusable,
  * logs this and keeps the previous one. Returns a function that stops it.
  */
-export const renewCertificate = (
-  server: Server,
-  files: CertificateFiles,
-  log: { info(fields: object, message: string): void; error(fields: object, message: string): void },
-): (() => void) => {
+export const renewCertificate = (server: Server, files: CertificateFiles, log: Log): (() => void) => {
   const renew = (): void => {
     readCertificate(files).then(
       (pair) => {
         server.setSecureContext(pair)
         log.info({ cert: files.cert }, 'the certificate was reloaded')
+        warnOfDates(pair, files.cert, log)
       },
       (error: Error) => log.error({ cert: files.cert }, `The previous certificate stays in use. ${error.message}`),
     )

@@ -5,7 +5,7 @@ import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { badRequest, forbidden, ServiceError } from '../../domain/errors.ts'
 import { type Authenticate, guardAccess, knownCallerOf, type SessionRules } from './access.ts'
 import type { App } from './app.ts'
-import { type CertificateFiles, readCertificate, renewCertificate } from './certificate.ts'
+import { type CertificateFiles, readCertificate, renewCertificate, warnOfDates } from './certificate.ts'
 import { closeGracefully, limitConnections } from './connections.ts'
 import { handleErrors, sendUnroutable } from './errors.ts'
 import { type HostSettings, refuseForeignHosts } from './host-guard.ts'
@@ -81,11 +81,12 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
   const traffic = createTraffic()
   const { certificate = null } = options
   const timeouts = { headersTimeout: 20_000, connectionsCheckingInterval: 5_000, requireHostHeader: false }
+  const pair = certificate && (await readCertificate(certificate))
   const transport =
-    certificate === null
+    pair === null
       ? { http: timeouts }
       : // Only the sockets differ.
-        ({ https: { ...timeouts, ...(await readCertificate(certificate)) } } as unknown as { http: typeof timeouts })
+        ({ https: { ...timeouts, ...pair } } as unknown as { http: typeof timeouts })
   const app: App = Fastify({
     ...transport,
     loggerInstance: createLogger(options.log) as FastifyBaseLogger,
@@ -106,7 +107,8 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
     frameworkErrors: (error, request, reply) => void sendUnroutable(error, request, reply),
   }).withTypeProvider<TypeBoxTypeProvider>()
 
-  if (certificate !== null) {
+  if (certificate !== null && pair !== null) {
+    warnOfDates(pair, certificate.cert, app.log)
     const stop = renewCertificate(app.server as unknown as TlsServer, certificate, app.log)
     app.addHook('onClose', async () => stop())
   }

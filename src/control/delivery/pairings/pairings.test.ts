@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
 
 interface Paired {
+  readonly service_url?: string | null
   readonly pairing_id: string
   readonly code: string
   readonly status: string

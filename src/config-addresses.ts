@@ -19,6 +19,9 @@ export const pathOf = (name: string, value: string | undefined): string | undefi
   )
 }
 
+/** The driver takes any other word for verify-full. */
+const SSL_MODES: readonly string[] = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
+
 export const databaseUrlOf = (value: string | undefined): string | null => {
   if (value === undefined) return null
   const url = URL.canParse(value) ? new URL(value) : null
@@ -28,7 +31,9 @@ export const databaseUrlOf = (value: string | undefined): string | null => {
         'percent-encoded, such as %23 for #.',
     )
   }
-  return value
+  const mode = url.searchParams.getAll('sslmode').find((each) => !SSL_MODES.includes(each))
+  if (mode === undefined) return value
+  throw new ConfigError(`sslmode in SERVICE_DATABASE_URL must be one of ${SSL_MODES.join(', ')}, got '${mode}'.`)
 }
 
 export const certificateOf = (

@@ -96,6 +96,7 @@ describe('the settings', () => {
     ['SERVICE_ENROLLMENT', 'maybe'],
     ['SERVICE_DATABASE_URL', 'mysql://localhost/x'],
     ['SERVICE_DATABASE_URL', 'postgres://user:pass#word@localhost/x'],
+    ['SERVICE_DATABASE_URL', 'postgres://user@localhost/x?sslmode=verfy-full'],
     ['SERVICE_OIDC_ISSUER', 'https://login.example.org'],
     ['SERVICE_OIDC_CLIENT_SECRET', 'secret'],
     ['SERVICE_STORAGE_URL', 's3://'],

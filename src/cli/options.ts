@@ -56,7 +56,8 @@ export const keyValue = (
   if (Object.hasOwn(before, key)) throw new InvalidArgumentError(`The key '${key}' is given twice.`)
   let parsed: unknown = value
   try {
-    parsed = JSON.parse(value)
+    // JSON has no .5, which nobody means as text.
+    parsed = JSON.parse(value.replace(/^-?(?=\.\d)/, '$&0'))
   } catch {
     // Not JSON: keeps the text.
   }

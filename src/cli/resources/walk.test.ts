@@ -158,7 +158,7 @@ const STEPS: readonly Step[] = [
   ['experiments start ab', 0, /^Started experiment \S+: running\.\n$/],
   ['experiments assignment ab --device d0', 0, /Variant: +[ab]\n/],
   [
-    'experiments observe ab --device d0 --metric accuracy=0.9 --metric f1=0.123456789 --metric bytes=1234567.5',
+    'experiments observe ab --device d0 --metric accuracy=0.9 --metric f1=.123456789 --metric bytes=1234567.5',
     0,
     'Accepted 1.\n',
   ],

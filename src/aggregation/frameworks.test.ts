@@ -90,6 +90,14 @@ it.each([
   expect(() => readWeights(bytesSource(readFileSync(frameworkPath(name))))).toThrow(message)
 })
 
+it('refuses SGD that averages its own steps, because it does not continue from coef_', () => {
+  const bytes = readFileSync(frameworkPath('sgd_a.joblib'))
+  bytes[bytes.indexOf('average') + 'average'.length + 1] = 0x88 // False becomes True
+  expect(() => readWeights(bytesSource(bytes))).toThrow(
+    'SGDClassifier with the option average cannot be averaged: it continues from other arrays than coef_',
+  )
+})
+
 it('labels Keras results with the format that Keras opens them as', async () => {
   const formatOfResult = async (name: string) => (await aggregate(pairFile(name, 'a'), pairFile(name, 'b'))).format
   expect(await formatOfResult('weights.h5')).toBe('keras-weights')

@@ -166,6 +166,11 @@ const addEstimator = (found: Found, prefix: string, value: PickleValue | undefin
   }
   const rules = ownEntry(ESTIMATORS, name) ?? null
   if (rules === null) throw unsupported(name)
+  if (rules.averaged?.includes('coef_') && attributes.get('average'))
+    throw badRequest(
+      `${name} with the option average cannot be averaged: it continues from other arrays than coef_, so that every round ` +
+        'would train from the same coefficients. Use average=False.',
+    )
   for (const array of rules.averaged ?? []) addArrays(found, prefix + array, attributes.get(array))
   for (const constant of [...ALWAYS_EQUAL, ...(rules.constants ?? [])]) {
     const given = attributes.get(constant)

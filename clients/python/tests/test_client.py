@@ -56,6 +56,22 @@ def test_a_version_is_pushed_once_and_pulled_whole(client: Client, tmp_path: Pat
     assert [each.version for each in client.model("pushed").versions] == [1]
 
 
+def test_what_is_no_file_of_weights_is_refused_or_warned_of(
+    client: Client, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    module = SimpleNamespace(state_dict=dict)
+    for given, message in (([START["w"]], "not list"), (module, r"a PyTorch model: pass its state_dict\(\)")):
+        with pytest.raises(ValueError, match=f"weights must be the path of a file, or a dict .*{message}"):
+            client.push("no-file", given, "1.0.0")  # type: ignore[arg-type]
+    with pytest.raises(FileNotFoundError, match="There is no file missing.pt"):
+        client.push("no-file", "missing.pt", "1.0.0")
+    with pytest.raises(TributaryError, match="not found|does not exist"):
+        client.model("no-file")
+    (tmp_path / "notes.pt").write_text("hello")
+    client.push("notes", tmp_path / "notes.pt", "1.0.0")
+    assert "training jobs cannot average it" in caplog.text
+
+
 def test_a_large_file_goes_up_from_where_it_stopped(
     client: Client, bad_network: Callable[[Fault], Proxy], tmp_path: Path
 ) -> None:
@@ -71,7 +87,11 @@ def test_a_large_file_goes_up_from_where_it_stopped(
 def test_a_job_shows_its_progress_and_its_curve(client: Client, fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     client.push("curve", START, "1.0.0")
     losses = iter([1.0, 0.5, 0.25, 0.125])
-    fleet.add("curve", lambda weights, plan: (weights, 1, {"loss": next(losses)}))
+    fleet.add(
+        "curve",
+        lambda weights, plan: (weights, 1, {"loss": (loss := next(losses)), "f1": 1 - loss}),
+        evaluate=lambda weights: {"f1": 7},
+    )
     monkeypatch.setattr(sys, "stderr", shown := io.StringIO())
     job = client.train("curve", rounds=3, min_devices=1).wait(timeout=PATIENCE, progress=True)
     assert shown.getvalue().endswith(f"{'█' * 24} 3/3 completed, loss 0.2500\n")
@@ -80,8 +100,12 @@ def test_a_job_shows_its_progress_and_its_curve(client: Client, fleet: Fleet, mo
     listed = client.jobs(model="curve")
     assert [each.id for each in listed] == [job.id]
     assert listed[0].plot() == job.plot()
+    assert [line.split("┤")[0].strip() for line in job.plot("f1").splitlines()[:10:9]] == ["0.75", "0"]
+    assert job.plot("evaluation.f1").splitlines()[9].startswith(f"{7:10} ┤●")
     with pytest.raises(ValueError, match="has no accuracy to show yet"):
         job.plot("accuracy")
+    with pytest.raises(ValueError, match="has no round_id to show yet"):
+        job.plot("round_id")
     assert job.extend(1).wait(timeout=PATIENCE).rounds_completed == 4
 
 

@@ -26,6 +26,7 @@ from tributary import Client, TributaryError
 from tributary.connection import Connection
 from tributary.device import State
 from tributary.round_work import RoundWork
+from tributary.run import _stop_on_terminate
 
 START = np.arange(1000, dtype=np.float32)
 
@@ -234,6 +235,20 @@ PROGRAM = """
     tributary.run(sys.argv[1], device_id=sys.argv[2], train=train)
     print("ended", flush=True)
 """
+
+
+def test_a_process_that_train_forks_ends_at_sigterm_like_any_other() -> None:
+    before = _stop_on_terminate()
+    try:
+        child = os.fork()
+        if child == 0:
+            try:
+                signal.raise_signal(signal.SIGTERM)
+            finally:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])

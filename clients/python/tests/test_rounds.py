@@ -239,9 +239,13 @@ def test_strategies_that_compute_with_arrays_name_a_model_without(client: Client
         ((b"a file", 1, {}), "train returned bytes as weights; they must be a dict of arrays by name."),
         (RuntimeError("out of memory"), "RuntimeError: out of memory"),
         (FileNotFoundError("no \0 \udcff.csv"), "FileNotFoundError: no \ufffd \ufffd.csv"),
-        (({"v": START}, 1, {}), "The weights do not match the model of the round: 'w' is missing."),
+        (
+            ({"v": START}, 1, {}),
+            "The weights do not match the model of the round: 'w' is missing, and 'v' is not part of it.",
+        ),
         (({"w": START}, 0, {}), "train returned 0 samples; it must be a whole number of at least 1."),
         ({"w": START}, "train must return (weights, num_samples, metrics), got dict."),
+        (({"w": START}, 1), "train must return (weights, num_samples, metrics), got a tuple of 2."),
         (
             ({"w": START}, 1, {"loss": "low"}),
             "train must return metrics such as {\"loss\": 0.4}, numbers by name; got {'loss': 'low'}.",

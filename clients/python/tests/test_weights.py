@@ -56,6 +56,36 @@ def test_bfloat16_is_rounded_to_nearest_with_ties_to_even(tmp_path: Path) -> Non
     assert write_weights(found, types) == path.read_bytes()
 
 
+class Foreign:
+    """A tensor of another library."""
+
+    def __init__(self, dtype: str, error: Exception | None = None) -> None:
+        self.dtype, self.error = dtype, error
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        if self.error is not None:
+            raise self.error
+        return np.ones(2, "f4")
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "torch.bfloat16", "<dtype: 'bfloat16'>"])
+def test_bfloat16_of_other_libraries_is_stored_as_such(tmp_path: Path, dtype: str) -> None:
+    found, types = read_weights(written(tmp_path / "w", write_weights({"w": Foreign(dtype)})))
+    assert (found["w"].tolist(), types) == ([1.0, 1.0], {"w": "BF16"})
+
+
+def test_arrays_of_jax_and_keras_in_bfloat16_are_stored_as_such(tmp_path: Path) -> None:
+    array = np.arange(3).astype(pytest.importorskip("ml_dtypes").bfloat16)
+    found, types = read_weights(written(tmp_path / "w", write_weights({"w": array})))
+    assert (found["w"].tolist(), types) == ([0.0, 1.0, 2.0], {"w": "BF16"})
+    assert conform({"w": array}, found)["w"].dtype == np.float32
+
+
+def test_a_tensor_that_cannot_be_an_array_is_named() -> None:
+    with pytest.raises(ValueError, match="'layer.w' cannot be converted to an array: Got unsupported ScalarType QInt8"):
+        write_weights({"layer.w": Foreign("torch.qint8", TypeError("Got unsupported ScalarType QInt8"))})
+
+
 def test_the_name_of_the_metadata_is_no_name_of_a_tensor() -> None:
     with pytest.raises(ValueError, match="'__metadata__' cannot be the name of a tensor"):
         write_weights({"__metadata__": np.zeros(1)})
@@ -122,6 +152,7 @@ def test_weights_take_the_types_and_the_order_of_the_model() -> None:
     [
         ({}, "'w' is missing"),
         ({"w": np.zeros(2), "v": 1}, "'v' is not part of it"),
+        ({"_orig_mod.w": np.zeros(2)}, "'w' is missing, and '_orig_mod.w' is not part of it"),
         ({"w": np.zeros(3)}, r"'w' has shape \(3,\), expected \(2,\)"),
         ({"w": np.zeros(2, complex)}, "'w' has type complex128, expected float32"),
         ({"w": np.array(["a", "b"])}, "'w' has type <U1, expected float32"),

@@ -22,7 +22,7 @@ from .connection import Connection, Json, hex_of, home, plain, quote, sha256_of
 from .device import Device, State
 from .errors import TributaryError, network_error
 from .records import Deployment, DeviceRecord, ListedDevice, Model, Version
-from .weights import Weights, read_weights, to_torch, write_weights
+from .weights import NotArrays, Weights, read_weights, to_torch, write_weights
 
 log = logging.getLogger("tributary")
 
@@ -57,6 +57,15 @@ def record(kind: type[T], body: Json, **more: Any) -> T:
     return kind(**known, **more)
 
 
+def _figure(of: records.JobRound, metric: str) -> float | None:
+    """The mean of a metric, named as in the `metric` of a job."""
+    if metric in ("loss", "accuracy"):
+        return of.loss if metric == "loss" else of.accuracy
+    held_out = metric.startswith("evaluation.")
+    found: Json = (of.evaluation or {}).get("metrics", {}) if held_out else of.metrics or {}
+    return found.get(metric.removeprefix("evaluation."), {}).get("mean")  # type: ignore[no-any-return]
+
+
 def _entries(metadata: Mapping[str, Any]) -> Json:
     """Metadata as it is sent: numpy and torch scalars as numbers."""
     entries: Json = json.loads(json.dumps(metadata, default=plain))
@@ -64,6 +73,20 @@ def _entries(metadata: Mapping[str, Any]) -> Json:
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"metadata[{each!r}] must be a finite number, not {value}.")
     return entries
+
+
+def _weight_file(weights: Any, folder: Path) -> Path:
+    """The file to upload; arrays are written into `folder`. Raises before a model is created for what is no file."""
+    if isinstance(weights, Mapping):
+        path = folder / "weights.safetensors"
+        path.write_bytes(write_weights(weights))
+        return path
+    if not isinstance(weights, (str, os.PathLike)):
+        given = "a PyTorch model: pass its state_dict()" if hasattr(weights, "state_dict") else type(weights).__name__
+        raise ValueError(f"weights must be the path of a file, or a dict of arrays by name, not {given}.")
+    if not Path(weights).is_file():
+        raise FileNotFoundError(f"There is no file {os.fspath(weights)}.")
+    return Path(weights)
 
 
 class _Refreshed:
@@ -132,13 +155,16 @@ class Job(_Refreshed, records.Job):
         return self._client.weights(self.latest_model_id, torch=torch)
 
     def plot(self, metric: str = "loss") -> Any:
-        """Plot a metric by round: returns matplotlib axes, or a text curve if matplotlib is not installed."""
+        """Plot a metric by round: returns matplotlib axes, or a text curve if matplotlib is not installed.
+
+        `metric` is one that devices report, such as "loss" or "f1" (its mean), or "evaluation.f1", a held-out one.
+        """
         if not self.history:  # a job from `jobs`, or one that has had no round yet
             self.refresh()
         completed = [each for each in self.history if each.status == "completed"]
         # The history has the latest rounds only.
         first = self.rounds_completed - len(completed) + 1
-        points = [(first + n, getattr(each, metric)) for n, each in enumerate(completed)]
+        points = [(first + n, _figure(each, metric)) for n, each in enumerate(completed)]
         numbers = [number for number, value in points if value is not None]
         values = [float(value) for _, value in points if value is not None]
         if not values:
@@ -297,11 +323,7 @@ class Client:
         """
         entries = _entries(metadata or {})
         with tempfile.TemporaryDirectory() as folder:
-            if isinstance(weights, Mapping):
-                path = Path(folder) / "weights.safetensors"
-                path.write_bytes(write_weights(weights))
-            else:
-                path = Path(weights)
+            path = _weight_file(weights, Path(folder))
             try:
                 self.connection.call("POST", "/models", {"name": name, "framework": framework}, repeats=True)
             except TributaryError as error:
@@ -362,7 +384,10 @@ class Client:
         """Return a version's weights as arrays by name, or as a PyTorch state dict."""
         with tempfile.TemporaryDirectory() as folder:
             path = self.pull(name, version, folder)
-            weights, types = read_weights(path, raw_vector=path.suffix == ".f32")
+            try:
+                weights, types = read_weights(path, raw_vector=path.suffix == ".f32")
+            except NotArrays as error:
+                raise NotArrays(f"{error} Download it with pull, and open it with its framework.") from None
             copied: Weights = {each: array.copy() for each, array in weights.items()}
             return to_torch(copied, types) if torch else copied
 
@@ -391,6 +416,8 @@ class Client:
                 if each.version_label == version and each.model_hash == f"sha256:{sha256}":
                     return each
             raise
+        for warning in body.get("warnings", []):
+            log.warning("%s", warning)
         if body["model_hash"] != f"sha256:{sha256}":
             raise network_error(f"The service stored {body['model_hash']} instead of sha256:{sha256}.")
         return record(Version, body)

@@ -6,7 +6,7 @@ import contextlib
 import json
 import logging
 import math
-import numbers
+import operator
 import re
 import shutil
 import tempfile
@@ -15,20 +15,20 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 from .connection import Json, Stopped
 from .device import Device, State, write_whole
 from .errors import TributaryError, network_error, reason_of
 from .plan import Plan
 from .strategies import control_change, correction_of
-from .weights import Array, NotArrays, Types, Weights, conform, read_weights, to_numpy, to_torch, write_weights
+from .weights import Array, NotArrays, Types, Weights, array_of, conform, read_weights, to_torch, write_weights
 
 log = logging.getLogger("tributary")
 
 #: (weights, plan) -> (weights, num_samples, metrics). The weights are None if the round distributes no model, and the
 #: bytes of its file if it has a format that this package does not read, such as XGBoost's.
-Train = Callable[[Any, Plan], tuple[Mapping[str, Any] | bytes | bytearray, int, Mapping[str, Any]]]
+Train = Callable[[Any, Plan], tuple[Mapping[str, Any] | bytes | bytearray, SupportsIndex, Mapping[str, Any]]]
 #: weights -> metrics of held-out data, such as {"loss": 0.4, "accuracy": 0.9, "num_samples": 40}.
 Evaluate = Callable[[Any], Mapping[str, Any]]
 
@@ -265,7 +265,7 @@ class RoundWork:
         if not isinstance(after, Mapping):
             write_whole(folder / "update", bytes(after))
             return {"num_samples": num_samples, "metrics": metrics, "global_metrics": global_metrics, "seconds": seconds}
-        update = conform(after, before) if before else {name: to_numpy(value) for name, value in after.items()}
+        update = conform(after, before) if before else {name: array_of(value, name) for name, value in after.items()}
         if plan.strategy == "scaffold":
             change = control_change(before, update, control, *_steps(plan, metrics))
             write_whole(folder / "control-change", write_weights(conform(change, before), types))
@@ -338,14 +338,19 @@ def _next_rest(rest: float, interval: float) -> float:
 def _checked(returned: Any, of_file: bool) -> tuple[Mapping[str, Any] | bytes | bytearray, int, dict[str, float]]:
     """What `train` returned. `of_file`: it received the bytes of the model's file."""
     if not isinstance(returned, tuple) or len(returned) != 3:
-        raise ValueError(f"train must return (weights, num_samples, metrics), got {type(returned).__name__}.")
+        what = f"a tuple of {len(returned)}" if isinstance(returned, tuple) else type(returned).__name__
+        raise ValueError(f"train must return (weights, num_samples, metrics), got {what}.")
     weights, num_samples, metrics = returned
     if not isinstance(weights, (bytes, bytearray) if of_file else Mapping):
         expected = "the bytes of a file, as the model of the round" if of_file else "a dict of arrays by name"
         raise ValueError(f"train returned {type(weights).__name__} as weights; they must be {expected}.")
-    if not isinstance(num_samples, numbers.Integral) or num_samples < 1:
+    try:
+        count = operator.index(num_samples)
+    except TypeError:
+        count = 0
+    if count < 1:
         raise ValueError(f"train returned {num_samples!r} samples; it must be a whole number of at least 1.")
-    return weights, int(num_samples), _numbers(metrics, "train")
+    return weights, count, _numbers(metrics, "train")
 
 
 def _numbers(metrics: Any, source: str) -> dict[str, float]:
@@ -381,7 +386,7 @@ def _wide(weights: Weights) -> Weights:
 
 def _sendable(metrics: Mapping[str, float], without: frozenset[str]) -> dict[str, float]:
     """The metrics that the service accepts (bounded names, accuracy from 0 to 1). The others are logged."""
-    sent = {}
+    sent: dict[str, float] = {}
     for name, value in metrics.items():
         if name in without:
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import random
 import signal
 import threading
@@ -175,9 +176,9 @@ class _Loop:
                 raise
             if self._left is not None:
                 raise RoundFailed("round_failed", f"Round {round_id} failed: {reason_of(error)}") from error
-            is_refused = isinstance(error, TributaryError)
-            log.warning("Round %s: %s", round_id, reason_of(error), exc_info=not is_refused)
-            is_over = is_refused and (error.status in (404, 409) or error.code == "conflict")
+            refusal = error if isinstance(error, TributaryError) else None
+            log.warning("Round %s: %s", round_id, reason_of(error), exc_info=refusal is None)
+            is_over = refusal is not None and (refusal.status in (404, 409) or refusal.code == "conflict")
             self._pause(device, NEXT_ROUND_SECONDS if is_over else self.interval)
             return
         if self._left is not None:
@@ -218,7 +219,12 @@ def _stop_on_terminate() -> Any:
     if threading.current_thread() is not threading.main_thread():
         return None
 
+    program = os.getpid()
+
     def interrupt(*_: object) -> None:
+        if os.getpid() != program:  # a child that `train` forked, such as a worker of multiprocessing
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.raise_signal(signal.SIGTERM)
         raise KeyboardInterrupt
 
     return signal.signal(signal.SIGTERM, interrupt)

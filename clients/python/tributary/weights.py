@@ -71,7 +71,7 @@ def write_weights(weights: Mapping[str, Any], types: Mapping[str, str] | None = 
     for name, value in weights.items():
         if name == "__metadata__":
             raise ValueError("'__metadata__' cannot be the name of a tensor: safetensors files use it for metadata.")
-        array = to_numpy(value)
+        array = array_of(value, name)
         kind = (types or {}).get(name) or type_of(value, array, name)
         data = _to_bfloat16(array) if kind == "BF16" else np.ascontiguousarray(array, dtype=_NUMPY[kind]).tobytes()
         header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [at, at + len(data)]}
@@ -83,13 +83,19 @@ def write_weights(weights: Mapping[str, Any], types: Mapping[str, str] | None = 
 
 
 def to_numpy(value: Any) -> Array:
-    """Convert a numpy array, torch tensor, Keras variable, or number to an array."""
+    """Convert a numpy or JAX array, torch tensor, Keras variable, or number to an array; bfloat16 becomes float32."""
     if hasattr(value, "detach"):
-        value = value.detach().cpu()
-        if str(value.dtype) == "torch.bfloat16":
-            value = value.float()
-        value = value.numpy()
-    return np.asarray(value)
+        value = (value.float() if _is_bfloat16(value) else value).numpy(force=True)
+    array = np.asarray(value)
+    return array.astype(np.float32) if _is_bfloat16(array) else array
+
+
+def array_of(value: Any, name: str) -> Array:
+    """`to_numpy`. Raises ValueError that names the tensor if it cannot be an array, such as float8 or quantized ones."""
+    try:
+        return to_numpy(value)
+    except (TypeError, RuntimeError, ValueError) as error:
+        raise ValueError(f"{name!r} cannot be converted to an array: {error}") from error
 
 
 def to_torch(weights: Mapping[str, Array], types: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -113,11 +119,12 @@ def conform(weights: Mapping[str, Any], like: Mapping[str, Array], label: str = 
     missing = [name for name in like if name not in weights]
     extra = [name for name in weights if name not in like]
     if missing or extra:
-        what = f"{missing[0]!r} is missing" if missing else f"{extra[0]!r} is not part of it"
-        raise ValueError(f"{label} do not match the model of the round: {what}.")
+        # Both, because a prefix such as `module.` or `_orig_mod.` is seen at a glance.
+        what = [f"{name!r} is missing" for name in missing[:1]] + [f"{name!r} is not part of it" for name in extra[:1]]
+        raise ValueError(f"{label} do not match the model of the round: {', and '.join(what)}.")
     fitted: Weights = {}
     for name, model in like.items():
-        array = to_numpy(weights[name])
+        array = array_of(weights[name], name)
         if array.shape != model.shape:
             raise ValueError(
                 f"{label} do not match the model: {name!r} has shape {array.shape}, expected {model.shape}."
@@ -132,12 +139,17 @@ def conform(weights: Mapping[str, Any], like: Mapping[str, Array], label: str = 
 
 def type_of(value: Any, array: Array, name: str) -> str:
     """The safetensors name of the element type. Raises ValueError for types that weights cannot have."""
-    if str(getattr(value, "dtype", "")) == "torch.bfloat16":
+    if _is_bfloat16(value):
         return "BF16"
     kind = _NAMES.get(array.dtype.newbyteorder("<"))
     if kind is None:
         raise ValueError(f"{name!r} has type {array.dtype}, which a weight file cannot contain.")
     return kind
+
+
+def _is_bfloat16(value: Any) -> bool:
+    """PyTorch, TensorFlow, and ml_dtypes (JAX, Keras) each have a type of their own with this name."""
+    return "bfloat16" in str(getattr(value, "dtype", ""))
 
 
 def _typed(arrays: Weights) -> tuple[Weights, Types]:
@@ -193,5 +205,5 @@ def _read_torch(path: Path) -> tuple[Weights, Types]:
     state = _torch(f"To read {path.name}, which is a PyTorch file").load(path, map_location="cpu", weights_only=True)
     if not isinstance(state, Mapping) or not all(hasattr(value, "detach") for value in state.values()):
         raise ValueError(f"{path.name} is a PyTorch file, but not a state dict: it must contain only tensors by name.")
-    weights = {name: to_numpy(value) for name, value in state.items()}
+    weights = {name: array_of(value, name) for name, value in state.items()}
     return weights, {name: type_of(state[name], array, name) for name, array in weights.items()}

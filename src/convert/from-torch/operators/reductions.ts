@@ -1,6 +1,7 @@
 // Operators that reduce axes.
 import { elementCount, int } from '../../onnx/model.ts'
 import type { Lowering, Operator } from '../lowering.ts'
+import { INT64_END } from './indexing.ts'
 import { isFloat, named } from './operands.ts'
 
 /** The nonnegative axes to reduce; all if none are named. */
@@ -33,6 +34,22 @@ const positionOf = (node: Lowering, type: string): string => {
     return node.emit(type, [node.input()], { axis: int(node.axis('dim')), keepdims })
   }
   return node.squeeze(node.emit(type, [node.reshape(node.input(), [-1])], { axis: int(0), keepdims: int(1) }), [0])
+}
+
+/** Every element minus the one before it, n times. The difference of truth values is whether they differ. */
+const diff: Operator = (node) => {
+  const axis = node.axis('dim', -1)
+  const to = node.result().type
+  const parts = ['prepend', 'self', 'append'].filter((name) => name === 'self' || node.has(name))
+  let value = node.concat(
+    parts.map((name) => node.operand(name, to)),
+    axis,
+  )
+  const part = (start: number, end: number) =>
+    node.emit('Slice', [value, node.integers([start]), node.integers([end]), node.integers([axis])])
+  for (let left = node.number('n', 1); left > 0; left--)
+    value = node.emit(to === 'bool' ? 'Xor' : 'Sub', [part(1, INT64_END), part(0, -1)])
+  return value
 }
 
 /** The variance with n - correction as the denominator. */
@@ -139,6 +156,7 @@ export const REDUCTIONS: Readonly<Record<string, Operator>> = {
     const axis = node.scalar('i64', node.axis('dim'))
     return node.cast(node.emit('CumSum', [node.operand('self', through), axis]), through, to)
   },
+  diff,
   topk,
   sort,
   argsort: (node) => [sort(node)].flat()[1]!,

@@ -17,6 +17,7 @@ import { createSchemaCompiler } from '../structured-output/schema-compiler.ts'
 import type { AvailableModels, Compress, Route } from './available-models.ts'
 import { chatRoutes } from './chat.routes.ts'
 import { createChatMetrics, engineFigures, measureQueues, measureSchemas } from './chat-metrics.ts'
+import { completionRoutes } from './completions.routes.ts'
 import { embeddingRoutes } from './embeddings.routes.ts'
 import { handleErrors, sendUnroutable } from './error-responses.ts'
 import { messagesRoutes } from './messages.routes.ts'
@@ -171,6 +172,7 @@ const buildInferenceServer = async (options: InferenceServerOptions): Promise<Ap
     defaultFormat: { type: options.jsonMode ? 'json_object' : 'text' } as const,
   }
   chatRoutes(app, chats)
+  completionRoutes(app, chats)
   responsesRoutes(app, chats)
   messagesRoutes(app, chats)
   modelRoutes(app, models, route !== null)

@@ -35,6 +35,8 @@ export interface ChatRun {
   readonly routed: string | null
   /** Whether compression changed the prompt. */
   readonly compressed: boolean
+  /** How many replies there will be. */
+  readonly choices: number
   readonly events: AsyncIterable<ChoiceEvent>
   /** Releases the model. */
   release(): void
@@ -63,7 +65,7 @@ const assertAble = (engine: Engine, { toolUse, messages, reasoning }: ChatComple
 
 /** Refuses prompts that would block the engine only to be found too long. @throws InferenceError context_length_exceeded */
 export const assertMayFit = (
-  { messages, toolUse }: Pick<ChatCompletionRequest, 'messages' | 'toolUse'>,
+  { messages, toolUse, completions }: Pick<ChatCompletionRequest, 'messages' | 'toolUse' | 'completions'>,
   engine: Engine,
 ): void => {
   const { contextTokens } = engine.model
@@ -77,11 +79,11 @@ export const assertMayFit = (
   if (!tooMany && !isFarTooLong(characters, engine)) return
   const size = tooMany
     ? `There are ${messages.length} messages, more`
-    : `The messages have ${characters} characters, far more`
+    : `The ${completions ? 'prompt has' : 'messages have'} ${characters} characters, far more`
   throw new InferenceError(
     'context_length_exceeded',
-    `${size} than a context of ${contextTokens} tokens holds. Shorten them.`,
-    { param: 'messages' },
+    `${size} than a context of ${contextTokens} tokens holds. Shorten ${completions ? 'it' : 'them'}.`,
+    { param: completions ? 'prompt' : 'messages' },
   )
 }
 
@@ -127,13 +129,13 @@ export const openModel = async (
 /** Returns null if nothing changes. Chats with functions stay unchanged, because calls and their results belong together. */
 const compressed = async (
   { compress, countAdmissions }: ChatDeps,
-  { messages, toolUse }: ChatCompletionRequest,
+  { messages, toolUse, completions }: ChatCompletionRequest,
   engine: Engine,
   signal: AbortSignal,
 ): Promise<readonly ChatMessage[] | null> => {
   const { countTokens } = engine
   const calls = toolUse !== null || messages.some(({ role }) => role === 'tool')
-  if (compress === null || countTokens === undefined || calls) return null
+  if (compress === null || countTokens === undefined || calls || completions !== undefined) return null
   return withSlot(countAdmissions.of(engine), signal, () => compress(messages, countTokens))
 }
 
@@ -150,12 +152,15 @@ export const startChat = async (
   try {
     const { engine } = lease
     assertAble(engine, request)
-    assertMayFit(request, engine)
+    // Each text to continue must fit alone.
+    for (const prompt of request.completions ? request.messages.map((each) => [each]) : [request.messages])
+      assertMayFit({ ...request, messages: prompt }, engine)
     const constraint = await compileSchemas(deps, request, engine)
     const shorter = await compressed(deps, request, engine, signal)
     const requests = requestsOf(request, constraint, shorter ?? request.messages, engine)
-    const events = runChoices(engine, requests, deps.admissions.of(engine), signal)
-    return { model: engine.model.name, routed, compressed: shorter !== null, events, release: lease.release }
+    const events = runChoices(engine, requests, deps.admissions.of(engine), signal, request.choices)
+    const { length: choices } = requests
+    return { model: engine.model.name, routed, compressed: shorter !== null, choices, events, release: lease.release }
   } catch (error) {
     lease.release()
     throw error

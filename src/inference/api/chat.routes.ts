@@ -1,6 +1,6 @@
 import type { App } from '../../platform/http/app.ts'
-import type { Finished } from '../engines/engine.ts'
-import { readChatRequest } from './chat.schema.ts'
+import type { Finished, TokenLogprob, TokenProbability } from '../engines/engine.ts'
+import { type ChatCompletionRequest, readChatRequest } from './chat.schema.ts'
 import type { Frames } from './chat-stream.ts'
 import { type ChatRouteDeps, handleChat, newId } from './handle-chat.ts'
 import type { Reply, Tally } from './replies.ts'
@@ -26,16 +26,30 @@ export const presentUsage = (tally: Tally) => ({
   ...(tally.earlyExitTokens > 0 && { early_exit_tokens: tally.earlyExitTokens }),
 })
 
+const presentToken = ({ token, logprob, bytes }: TokenProbability) => ({ token, logprob, bytes })
+
+const presentLogprobs = (logprobs: readonly TokenLogprob[]) => ({
+  content: logprobs.map((each) => ({ ...presentToken(each), top_logprobs: each.top.map(presentToken) })),
+  refusal: null,
+})
+
+export const OPENAI_FRAMES: Pick<Frames, 'error' | 'alive'> = {
+  // OpenAI's clients throw this as an API error. Nothing may follow it.
+  error: (error) => `data: ${JSON.stringify(error.toJSON())}\n\n`,
+  alive: ': waiting\n\n',
+}
+
 /** Creates the server-sent events of one streamed chat in OpenAI's format. */
 export const chatFrames = (
   { id, created, model }: ChatIdentity,
-  { includeUsage, choices }: { readonly includeUsage: boolean; readonly choices: number },
+  { includeUsage, choices, logprobs }: Pick<ChatCompletionRequest, 'includeUsage' | 'choices' | 'logprobs'>,
 ): Frames => {
   // Every token needs a chunk, so the common part is serialized once.
   const head = `data: ${JSON.stringify({ id, object: 'chat.completion.chunk', created, model }).slice(0, -1)},"choices":`
   const rest = includeUsage ? ',"usage":null}\n\n' : '}\n\n'
-  const choice = (index: number, delta: string, reason: string): string =>
-    `${head}[{"index":${index},"delta":${delta},"finish_reason":${reason}}]`
+  const noLogprobs = logprobs === undefined ? '' : '"logprobs":null,'
+  const choice = (index: number, delta: string, reason: string, scores = noLogprobs): string =>
+    `${head}[{"index":${index},"delta":${delta},${scores}"finish_reason":${reason}}]`
   const usage = (tally: Tally): string => `"usage":${JSON.stringify(presentUsage(tally))}}\n\n`
   const calls = new Array<number>(choices).fill(0)
   let running = choices
@@ -52,8 +66,10 @@ export const chatFrames = (
       switch (event.type) {
         case 'started':
           return choice(index, '{"role":"assistant","content":""}', 'null') + rest
-        case 'text':
-          return choice(index, `{"content":${JSON.stringify(event.text)}}`, 'null') + rest
+        case 'text': {
+          const scores = event.logprobs && `"logprobs":${JSON.stringify(presentLogprobs(event.logprobs))},`
+          return choice(index, `{"content":${JSON.stringify(event.text)}}`, 'null', scores) + rest
+        }
         case 'reasoning':
           return choice(index, `{"reasoning_content":${JSON.stringify(event.text)}}`, 'null') + rest
         case 'call': {
@@ -70,18 +86,21 @@ export const chatFrames = (
       }
     },
     end: (tally) => `${includeUsage ? `${head}[],${usage(tally)}` : ''}data: [DONE]\n\n`,
-    // OpenAI's clients throw this as an API error. Nothing may follow it.
-    error: (error) => `data: ${JSON.stringify(error.toJSON())}\n\n`,
-    alive: ': waiting\n\n',
+    ...OPENAI_FRAMES,
   }
 }
 
-const presentChat = ({ id, created, model }: ChatIdentity, replies: readonly Reply[], tally: Tally) => ({
+const presentChat = (
+  { id, created, model }: ChatIdentity,
+  replies: readonly Reply[],
+  tally: Tally,
+  withLogprobs: boolean,
+) => ({
   id,
   object: 'chat.completion',
   created,
   model,
-  choices: replies.map(({ text, reasoning, calls, result }, index) => ({
+  choices: replies.map(({ text, reasoning, logprobs, calls, result }, index) => ({
     index,
     message: {
       role: 'assistant',
@@ -96,6 +115,7 @@ const presentChat = ({ id, created, model }: ChatIdentity, replies: readonly Rep
         })),
       }),
     },
+    ...(withLogprobs && { logprobs: presentLogprobs(logprobs) }),
     finish_reason: finishReason(result, calls.length),
   })),
   usage: presentUsage(tally),
@@ -110,7 +130,7 @@ export const chatRoutes = (app: App, { defaultFormat, ...deps }: ChatRouteDeps):
       style: (model, created) => {
         const identity = { id: newId('chatcmpl-'), created, model }
         return {
-          whole: (replies, tally) => presentChat(identity, replies, tally),
+          whole: (replies, tally) => presentChat(identity, replies, tally, request.logprobs !== undefined),
           frames: () => chatFrames(identity, request),
         }
       },

@@ -134,7 +134,7 @@ test('unsupported fields with values that have no effect are accepted', () => {
 
 test.each([
   [{ logit_bias: { 5: 1 } }, 'logit_bias'],
-  [{ logprobs: true }, 'logprobs'],
+  [{ logprobs: true, tools: [{ type: 'function', function: { name: 'f' } }] }, 'logprobs'],
   [{ tools: [{ type: 'web_search' }] }, 'tools[0].type'],
   [{ store: true }, 'store'],
   [{ typical_p: 0.5 }, 'typical_p'],
@@ -158,6 +158,8 @@ test.each([
   [{ top_p: 1.01 }, 'top_p', 'top_p must be a finite number above 0 and at most 1, got 1.01.'],
   [{ max_tokens: 0 }, 'max_tokens', 'max_tokens must be an integer of at least 1, got 0.'],
   [{ max_tokens: 1.5 }, 'max_tokens', 'max_tokens must be an integer of at least 1, got 1.5.'],
+  [{ top_logprobs: 5 }, 'top_logprobs', 'top_logprobs is only for requests with logprobs true.'],
+  [{ top_logprobs: 21 }, 'top_logprobs', 'top_logprobs must be an integer from 0 to 20, got 21.'],
   [{ n: 9 }, 'n', 'n must be an integer from 1 to 8, got 9.'],
   [{ n: 0 }, 'n', 'n must be an integer from 1 to 8, got 0.'],
   [{ seed: 0.5 }, 'seed', 'seed must be an integer, got 0.5.'],

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { isObject } from '../../domain/is-object.ts'
-import type { ChatMessage, ReasoningSwitch, RequestedFormat, Sampling, ToolUse } from '../engines/engine.ts'
+import type { ChatMessage, Completion, ReasoningSwitch, RequestedFormat, Sampling, ToolUse } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 import { Message, readMessages, wellFormed } from './chat-messages.ts'
 import {
@@ -24,32 +24,48 @@ const MAX_STOP_LENGTH = 1000
 /** As in OpenAI's API. */
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
 
-const ChatBody = Type.Object({
+/** The fields of chats and of completions. */
+export const COMMON_FIELDS = {
   model: Type.String({ minLength: 1 }),
-  messages: Type.Array(Message, { minItems: 1 }),
   stream: Type.Optional(Type.Boolean()),
   stream_options: Type.Optional(
     Type.Object({ include_usage: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])) }),
   ),
   temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
   top_p: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
-  max_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
-  max_completion_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
   stop: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Unknown(), { maxItems: MAX_STOPS })])),
-  response_format: Type.Optional(Type.Object({ type: Type.String() })),
   n: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_CHOICES })),
   seed: Type.Optional(Type.Integer()),
+  ...SAMPLING_FIELDS,
+}
+
+const CommonBody = Type.Object(COMMON_FIELDS)
+
+const ChatBody = Type.Object({
+  ...COMMON_FIELDS,
+  messages: Type.Array(Message, { minItems: 1 }),
+  max_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
+  max_completion_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
+  response_format: Type.Optional(Type.Object({ type: Type.String() })),
+  logprobs: Type.Optional(Type.Boolean()),
+  top_logprobs: Type.Optional(Type.Integer({ minimum: 0, maximum: 20 })),
   reasoning_effort: Type.Optional(Type.Union(EFFORTS.map((effort) => Type.Literal(effort)))),
   chat_template_kwargs: Type.Optional(Type.Object({ enable_thinking: Type.Optional(Type.Boolean()) })),
-  ...SAMPLING_FIELDS,
   ...TOOL_FIELDS,
 })
 
-/** A chat request with every default filled in. */
+/** The texts that a request continues, and how. */
+export interface Completions extends Omit<Completion, 'prompt'> {
+  readonly prompts: readonly Completion['prompt'][]
+}
+
+/** A request for a chat, or for completions, with every default filled in. */
 export interface ChatCompletionRequest {
   /** The client's name for the model; `auto` leaves the choice to the server. */
   readonly model: string
+  /** Of completions, the texts to continue, one in each, from which a model can be chosen. */
   readonly messages: readonly ChatMessage[]
+  readonly completions?: Completions
   readonly stream: boolean
   /** Whether a stream ends with the usage. */
   readonly includeUsage: boolean
@@ -60,7 +76,10 @@ export interface ChatCompletionRequest {
   readonly responseFormat: RequestedFormat
   /** null if the model may call nothing. */
   readonly toolUse: ToolUse | null
+  /** Of each prompt. */
   readonly choices: number
+  /** How many of the most likely tokens are requested in each place; absent if no log probabilities are. */
+  readonly logprobs?: number
   /** null for a random seed. */
   readonly seed: number | null
   readonly sampling: Sampling
@@ -69,7 +88,7 @@ export interface ChatCompletionRequest {
 
 const readBody = bodyReader(ChatBody)
 
-const readStops = ({ stop }: Static<typeof ChatBody>): readonly string[] =>
+const readStops = ({ stop }: Static<typeof CommonBody>): readonly string[] =>
   [stop ?? []].flat().map((text, index) => {
     if (typeof text === 'string' && text.length > 0 && text.length <= MAX_STOP_LENGTH) return wellFormed(text)
     const field = typeof stop === 'string' ? 'stop' : `stop[${index}]`
@@ -84,7 +103,7 @@ const readMaxTokens = ({ max_tokens, max_completion_tokens }: Static<typeof Chat
   return max_completion_tokens ?? max_tokens ?? null
 }
 
-const readIncludeUsage = ({ stream, stream_options: options }: Static<typeof ChatBody>): boolean => {
+const readIncludeUsage = ({ stream, stream_options: options }: Static<typeof CommonBody>): boolean => {
   if (options === undefined) return false
   if (stream !== true) throw invalid('stream_options is only for requests with stream true.', 'stream_options')
   for (const [name, value] of Object.entries(options)) {
@@ -94,6 +113,32 @@ const readIncludeUsage = ({ stream, stream_options: options }: Static<typeof Cha
     throw unsupported(`${field} is not supported. Leave it out.`, field)
   }
   return options.include_usage ?? false
+}
+
+/** Reads the fields of chats and of completions. */
+export const readCommon = (body: Static<typeof CommonBody>) => ({
+  model: body.model,
+  stream: body.stream ?? false,
+  includeUsage: readIncludeUsage(body),
+  temperature: body.temperature ?? 0.7,
+  topP: body.top_p ?? 0.9,
+  stop: readStops(body),
+  choices: body.n ?? 1,
+  seed: body.seed ?? null,
+  sampling: readSampling(body),
+})
+
+const readLogprobs = (
+  { logprobs = false, top_logprobs: top = 0 }: Static<typeof ChatBody>,
+  toolUse: ToolUse | null,
+): { readonly logprobs?: number } => {
+  if (!logprobs && top > 0) throw invalid('top_logprobs is only for requests with logprobs true.', 'top_logprobs')
+  if (!logprobs) return {}
+  if (toolUse === null) return { logprobs: top }
+  throw unsupported(
+    'logprobs together with tools is not supported. Send only one of them, or set tool_choice to none.',
+    'logprobs',
+  )
 }
 
 /** Reads the two ways in which clients turn reasoning on or off: OpenAI's, and that of other local servers. */
@@ -133,19 +178,12 @@ export const readChatRequest = (body: unknown, defaultFormat: RequestedFormat): 
   refuseForeign(read, ChatBody)
   const toolUse = readToolUse(read)
   return {
-    model: read.model,
+    ...readCommon(read),
     messages: readMessages(read.messages),
-    stream: read.stream ?? false,
-    includeUsage: readIncludeUsage(read),
-    temperature: read.temperature ?? 0.7,
-    topP: read.top_p ?? 0.9,
     maxTokens: readMaxTokens(read),
-    stop: readStops(read),
     responseFormat: formatBeside(toolUse, readResponseFormat(read.response_format), defaultFormat),
     toolUse,
-    choices: read.n ?? 1,
-    seed: read.seed ?? null,
-    sampling: readSampling(read),
+    ...readLogprobs(read, toolUse),
     reasoning: readReasoning(read),
   }
 }

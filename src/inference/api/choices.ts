@@ -21,25 +21,31 @@ export const requestsOf = (
   messages: readonly ChatMessage[],
   engine: Engine,
 ): ChatRequest[] => {
-  const { maxTokens, temperature, topP, stop, sampling, reasoning } = request
+  const { maxTokens, temperature, topP, stop, sampling, reasoning, completions, logprobs, choices } = request
   const { contextTokens } = engine.model
   const base = request.seed ?? randomInt(MAX_SEED)
-  return Array.from({ length: request.choices }, (_, choice) => ({
-    messages,
-    maxTokens: maxTokens === null || contextTokens === 0 ? maxTokens : Math.min(maxTokens, contextTokens),
-    temperature,
-    topP,
-    seed: seedOf(base, choice),
-    stop,
-    sampling,
-    reasoning,
-    ...constraint,
-  }))
+  const sources = completions?.prompts.map((prompt) => ({ messages: [], completion: { ...completions, prompt } }))
+  return (sources ?? [{ messages }]).flatMap((source) =>
+    Array.from({ length: choices }, (_, choice) => ({
+      ...source,
+      ...(logprobs !== undefined && { logprobs }),
+      maxTokens: maxTokens === null || contextTokens === 0 ? maxTokens : Math.min(maxTokens, contextTokens),
+      temperature,
+      topP,
+      seed: seedOf(base, choice),
+      stop,
+      sampling,
+      reasoning,
+      ...constraint,
+    })),
+  )
 }
 
 export interface ChoiceEvent {
   readonly index: number
   readonly event: ChatEvent
+  /** Whether it is the first choice of its prompt; by default, the first of all. */
+  readonly isFirst?: boolean
 }
 
 interface Step {
@@ -65,6 +71,7 @@ async function* runInSlot(
  * Enters the queue now. When its events are read, runs the choices of one request in parallel, each as soon as its slot is free,
  * and yields their events as they occur. The engine may run ahead of the reader: its events then wait in a queue, which the
  * context length limits. If one choice fails or reading ends early, all choices end and release their slots.
+ * @param perPrompt how many choices in a row have the same prompt
  * @throws InferenceError queue_full
  */
 export const runChoices = (
@@ -72,18 +79,20 @@ export const runChoices = (
   requests: readonly ChatRequest[],
   admission: Admission,
   signal: AbortSignal,
+  perPrompt = requests.length,
 ): AsyncGenerator<ChoiceEvent> => {
   // Also ends the wait of a choice in the queue, so that it does not wait for a slot that another request holds.
   const ending = new AbortController()
   const end = anySignal(signal, ending.signal)
   const slots = admission.enter(requests.length, end)
   const runs = requests.map((request, index) => runInSlot(engine, request, slots[index]!, end))
-  return mergeEvents(runs, ending)
+  return mergeEvents(runs, ending, perPrompt)
 }
 
 async function* mergeEvents(
   runs: readonly AsyncGenerator<ChatEvent>[],
   ending: AbortController,
+  perPrompt: number,
 ): AsyncGenerator<ChoiceEvent> {
   const step = async (index: number): Promise<Step> => ({ index, result: await runs[index]!.next() })
   const steps = new Map(runs.map((_, index) => [index, step(index)]))
@@ -94,7 +103,7 @@ async function* mergeEvents(
         steps.delete(index)
         continue
       }
-      yield { index, event: result.value }
+      yield { index, event: result.value, isFirst: index % perPrompt === 0 }
       steps.set(index, step(index))
     }
   } finally {

@@ -61,7 +61,7 @@ export const handleChat = (
       const headers = headersOf(run)
       if (chat.stream)
         return await streamChat(request, reply, { frames: replyStyle.frames(), headers, events, meter, signal })
-      const { replies, tally } = await collectReplies(events, chat.choices, meter.saw)
+      const { replies, tally } = await collectReplies(events, run.choices, meter.saw)
       meter.finished(tally)
       return reply.headers({ ...headers, ...accelerationHeaders(tally) }).send(replyStyle.whole(replies, tally))
     } catch (error) {

@@ -1,10 +1,12 @@
-import type { ChatEvent, Finished } from '../engines/engine.ts'
+import type { ChatEvent, Finished, TokenLogprob } from '../engines/engine.ts'
 import type { ChoiceEvent } from './choices.ts'
 
 /** What a request used, over all of its choices. */
 export interface Tally {
   readonly promptTokens: number
   readonly cachedTokens: number
+  /** The two of each prompt, by the index of its first choice. */
+  readonly prompts: Readonly<Record<number, NonNullable<Finished['prompt']>>>
   readonly completionTokens: number
   /** Of the completion tokens. */
   readonly reasoningTokens: number
@@ -17,6 +19,7 @@ export interface Tally {
 export const NOTHING: Tally = {
   promptTokens: 0,
   cachedTokens: 0,
+  prompts: {},
   completionTokens: 0,
   reasoningTokens: 0,
   speculation: null,
@@ -40,18 +43,28 @@ const withFinished = (tally: Tally, { result }: Extract<ChatEvent, { type: 'fini
   }
 }
 
-/** Adds an event. The prompt counts once per request, and cached tokens are those of the first choice. */
-export const addEvent = (tally: Tally, { index, event }: ChoiceEvent): Tally => {
+/** Sets the tokens of a prompt, which an engine may first estimate. */
+const withPrompt = (tally: Tally, index: number, prompt: NonNullable<Finished['prompt']>): Tally => {
+  const prompts = { ...tally.prompts, [index]: prompt }
+  const all = Object.values(prompts)
+  return {
+    ...tally,
+    prompts,
+    promptTokens: all.reduce((sum, { tokens }) => sum + tokens, 0),
+    cachedTokens: all.reduce((sum, { cachedTokens }) => sum + cachedTokens, 0),
+  }
+}
+
+/** Adds an event. Each prompt counts once, and cached tokens are those of its first choice. */
+export const addEvent = (tally: Tally, { index, event, isFirst = index === 0 }: ChoiceEvent): Tally => {
   switch (event.type) {
     case 'started':
-      return index === 0 ? { ...tally, promptTokens: event.promptTokens, cachedTokens: event.cachedTokens } : tally
+      return isFirst
+        ? withPrompt(tally, index, { tokens: event.promptTokens, cachedTokens: event.cachedTokens })
+        : tally
     case 'finished': {
       const { prompt } = event.result
-      const known =
-        index === 0 && prompt !== undefined
-          ? { ...tally, promptTokens: prompt.tokens, cachedTokens: prompt.cachedTokens }
-          : tally
-      return withFinished(known, event)
+      return withFinished(isFirst && prompt !== undefined ? withPrompt(tally, index, prompt) : tally, event)
     }
     default:
       return tally
@@ -68,6 +81,8 @@ export const accelerationHeaders = ({ speculation, earlyExitTokens }: Tally): Re
 export interface Reply {
   readonly text: string
   readonly reasoning: string
+  /** Of the tokens of the text, if they were requested. */
+  readonly logprobs: readonly TokenLogprob[]
   /** `arguments` is JSON. */
   readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
   readonly result: Finished
@@ -76,6 +91,7 @@ export interface Reply {
 interface Growing {
   text: string
   reasoning: string
+  readonly logprobs: TokenLogprob[]
   readonly calls: { readonly id: string; readonly name: string; arguments: string }[]
   result: Finished
 }
@@ -83,7 +99,10 @@ interface Growing {
 const UNFINISHED: Finished = { reason: 'stop', completionTokens: 0, speculation: null }
 
 const grow = (reply: Growing, { event }: ChoiceEvent): void => {
-  if (event.type === 'text') reply.text += event.text
+  if (event.type === 'text') {
+    reply.text += event.text
+    for (const each of event.logprobs ?? []) reply.logprobs.push(each)
+  }
   if (event.type === 'reasoning') reply.reasoning += event.text
   if (event.type === 'call') reply.calls.push({ id: event.callId, name: event.name, arguments: '' })
   if (event.type === 'arguments') reply.calls.at(-1)!.arguments += event.text
@@ -98,7 +117,7 @@ export const collectReplies = async (
 ): Promise<{ readonly replies: readonly Reply[]; readonly tally: Tally }> => {
   const replies = Array.from(
     { length: choices },
-    (): Growing => ({ text: '', reasoning: '', calls: [], result: UNFINISHED }),
+    (): Growing => ({ text: '', reasoning: '', logprobs: [], calls: [], result: UNFINISHED }),
   )
   let tally = NOTHING
   for await (const choice of events) {

@@ -100,10 +100,40 @@ export interface ReasoningSwitch {
   readonly isOff?: true
 }
 
+/** A text that a model continues as it is, without a chat template. */
+export interface Completion {
+  /** A text, in which the words of special tokens become those tokens; or tokens of the model. */
+  readonly prompt: string | readonly number[]
+  /** What follows the gap that the model fills; null if it only continues the prompt. */
+  readonly suffix: string | null
+  /** Whether the reply begins with the prompt. */
+  readonly echo: boolean
+}
+
+/** A token and its log probability (base e) in the model's own distribution, before temperature, penalties, and grammars. */
+export interface TokenProbability {
+  readonly token: string
+  /** null if another server does not send them. */
+  readonly bytes: readonly number[] | null
+  /** null for the first token of a prompt. */
+  readonly logprob: number | null
+}
+
+export interface TokenLogprob extends TokenProbability {
+  /** How many characters (code points) it adds to the text. */
+  readonly characters: number
+  /** The most likely tokens in its place, most likely first. */
+  readonly top: readonly TokenProbability[]
+}
+
 /** One choice of one completion. A request for `n` choices becomes `n` of these with different seeds. */
 export interface ChatRequest {
   readonly messages: readonly ChatMessage[]
-  /** At least 1; null allows as many as the context can still hold. */
+  /** Continues this text instead of replying to messages, of which there are none. */
+  readonly completion?: Completion
+  /** Requests log probabilities of the tokens in the text, with those of this many of the most likely tokens. */
+  readonly logprobs?: number
+  /** null allows as many as the context can still hold; 0 is only for a completion, which then computes just the prompt. */
   readonly maxTokens: number | null
   /** 0 is greedy. */
   readonly temperature: number
@@ -123,7 +153,7 @@ export type ChatEvent =
   /** The prompt is in the engine. `cachedTokens` of its tokens did not need to be computed. */
   | { readonly type: 'started'; readonly promptTokens: number; readonly cachedTokens: number }
   /** Whole characters, and nothing that could still become part of a stop sequence. */
-  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'text'; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }
   /** What the model wrote to work out its answer, before the text; it is not part of the reply. */
   | { readonly type: 'reasoning'; readonly text: string }
   /** The model calls a function. The arguments follow as pieces of JSON. */

@@ -19,7 +19,7 @@ const choice = (id: number, tokens: number, filled: number, drafts: readonly num
     responseFormat: { type: 'text' },
   },
   sampler: { next: async () => 0, dispose: () => undefined },
-  text: { push: () => ({ text: '', stopped: null }), end: () => ({ text: '', stopped: null }) },
+  text: { push: () => ({ text: '', stopped: null, read: '' }), end: () => ({ text: '', stopped: null }) },
   reply: plainReply,
   closing: anyText,
   filled,

@@ -11,6 +11,7 @@ export interface Occupied {
 export interface PlannedPart extends BatchPart {
   readonly choice: Choice
   readonly drafts: readonly number[]
+  readonly scored: number
 }
 
 const missing = ({ choice }: Occupied): number => choice.tokens.length - choice.filled
@@ -27,17 +28,25 @@ const next = ({ slot, choice }: Occupied, room: number): PlannedPart => {
     position: choice.filled,
     tokens: Uint32Array.from([...choice.tokens.slice(choice.filled), ...drafts]),
     outputs: Uint32Array.from({ length: drafts.length + 1 }, (_, index) => index),
+    scored: 0,
   }
 }
 
-const chunk = ({ slot, choice }: Occupied, count: number): PlannedPart => ({
-  choice,
-  drafts: [],
-  sequence: slot,
-  position: choice.filled,
-  tokens: Uint32Array.from(choice.tokens.slice(choice.filled, choice.filled + count)),
-  outputs: Uint32Array.from(choice.filled + count === choice.tokens.length ? [count - 1] : []),
-})
+const chunk = ({ slot, choice }: Occupied, count: number): PlannedPart => {
+  const { filled, tokens, promptTokens, log } = choice
+  // The last token of a prompt predicts the first of the reply.
+  const scored = log?.promptPart ? Math.max(0, Math.min(count, promptTokens - 1 - filled)) : 0
+  const last = filled + count === tokens.length ? [count - 1] : []
+  return {
+    choice,
+    drafts: [],
+    sequence: slot,
+    position: filled,
+    tokens: Uint32Array.from(tokens.slice(filled, filled + count)),
+    outputs: Uint32Array.from([...Array(scored).keys(), ...last]),
+    scored,
+  }
+}
 
 export interface BatchLimits {
   readonly batchTokens: number
@@ -102,7 +111,7 @@ export const planBatch = (occupied: readonly Occupied[], limits: BatchLimits): P
   const whole = room
   const prompts: PlannedPart[] = []
   for (const each of reading) {
-    const share = evenShare(missing(each), whole)
+    const share = Math.min(evenShare(missing(each), whole), each.choice.log?.promptPart ?? whole)
     const count = inStep.length > 0 ? wholeRows(share) : share
     // Squeezing in a part would only make the next one shorter, so it waits for the next batch.
     if (count === 0 || count > room) break

@@ -11,6 +11,7 @@ import { openContext } from './binding/batch-context.ts'
 import { loadAddon } from './binding/load-addon.ts'
 import { loadModel } from './binding/load-model.ts'
 import { anyText } from './choice.ts'
+import { textsOf, tokenizePrompt } from './completion-prompt.ts'
 import { planMemory } from './memory-plan.ts'
 import { createPrefixCache } from './prefix-cache.ts'
 import { createResponseRules, isAnyText } from './response-grammars.ts'
@@ -18,6 +19,7 @@ import { createScheduler } from './scheduler.ts'
 import type { ModelFacts, Settings } from './settings.ts'
 import { createSlotManager } from './slot-manager.ts'
 import { openSpeculator } from './speculation/open-speculator.ts'
+import { createTokenLog } from './token-log.ts'
 
 /** A loaded model that generates text. */
 export interface Runner {
@@ -47,6 +49,16 @@ const PREPARE_AFTER_MS = 500
 
 // Longer than any token.
 const MAX_TOKEN_LENGTH = 512
+
+const tooLong = (subject: 'messages' | 'prompt', size: string, contextTokens: number, most: number): InferenceError => {
+  const amount = subject === 'messages' ? 'amount' : 'amounts'
+  const longer = most > contextTokens ? `, or use a longer --context, up to ${most} tokens` : ''
+  return new InferenceError(
+    'context_length_exceeded',
+    `The ${subject} ${amount} to ${size}, and the context of ${contextTokens} tokens must also hold the reply. Shorten the ${subject}${longer}.`,
+    { param: subject },
+  )
+}
 
 const ANY_TEXT = { grammar: null, trigger: null, closing: anyText, reader: null } as const
 
@@ -123,43 +135,46 @@ export const openRunner = async (
       toolSyntax: syntax,
     },
     chat: (id, request) => {
-      const { trainContextTokens: most } = model
-      const longer = most > plan.contextTokens ? `, or use a longer --context, up to ${most} tokens` : ''
-      const refuse = (what: string): InferenceError =>
-        new InferenceError(
-          'context_length_exceeded',
-          `The messages ${what}, and the context of ${plan.contextTokens} tokens must also hold the reply. Shorten the messages${longer}.`,
-          { param: 'messages' },
-        )
+      const { completion, logprobs } = request
+      const refuse = (size: string): InferenceError =>
+        tooLong(completion ? 'prompt' : 'messages', size, plan.contextTokens, model.trainContextTokens)
       const characters = request.messages.reduce((sum, { content }) => sum + content.length, 0)
       // Tokenizing a whole book only to refuse it would block all streams.
-      if (characters > plan.contextTokens * MAX_TOKEN_LENGTH) throw refuse(`have ${characters} characters`)
+      if (characters > plan.contextTokens * MAX_TOKEN_LENGTH) throw refuse(`${characters} characters`)
       // A grammar that applies from the first token leaves no room for reasoning.
       const isFree = isAnyText(request) || request.toolUse?.choice === 'auto'
-      const { tokens: prompt, beginsReasoning } = writePrompt(
-        request.messages,
-        request.toolUse?.tools,
-        isFree ? reasoningIn(request.reasoning) : false,
-      )
+      const { tokens, beginsReasoning } = completion
+        ? { tokens: tokenizePrompt(model, completion), beginsReasoning: false }
+        : writePrompt(request.messages, request.toolUse?.tools, isFree ? reasoningIn(request.reasoning) : false)
+      const prompt = [...tokens]
       const room = plan.contextTokens - prompt.length
       // An answer needs at least one token.
-      if (room < 1) throw refuse(`amount to ${prompt.length} tokens`)
+      if (room < 1) throw refuse(`${prompt.length} tokens`)
       const { temperature, topP, seed, stop, sampling = {} } = request
-      const limit = Math.min(request.maxTokens ?? room, room)
+      const limit = Math.max(1, Math.min(request.maxTokens ?? room, room))
+      const echo = completion?.echo ? textsOf(model, completion.prompt, prompt) : null
       const { grammar, trigger, closing, reader } = isAnyText(request) ? ANY_TEXT : rulesOf(request, limit)
       scheduler.add({
         id,
         promptTokens: prompt.length,
-        tokens: [...prompt],
+        tokens: prompt,
         limit: prompt.length + limit,
         request,
         sampler: context.createSampler({ temperature, topP, seed, sampling, grammar, trigger }),
-        text: cutAtStops(reader ?? createDetokenizer(detokenize), stop, request.toolUse ? syntax : null),
+        text: cutAtStops(
+          reader ?? createDetokenizer(detokenize, completion ? prompt.slice(-1) : []),
+          stop,
+          request.toolUse ? syntax : null,
+        ),
         reply:
-          (reasons || beginsReasoning) && isFree
+          (reasons || beginsReasoning) && isFree && !completion
             ? createReasoningReader(beginsReasoning, request.toolUse && syntax.anywhere ? syntax.trigger : null)
             : plainReply,
         closing,
+        ...(logprobs !== undefined && {
+          log: createTokenLog(model, logprobs, echo && { first: prompt[0]!, texts: echo }),
+        }),
+        ...(echo && { echo: typeof completion!.prompt === 'string' ? completion!.prompt : echo.join('') }),
         filled: 0,
         cachedTokens: 0,
         drafts: [],

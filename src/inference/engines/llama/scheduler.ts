@@ -99,11 +99,15 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
   const { counts, sendFigures, deliver, fail } = createReports(parts)
   let running = false
 
+  const score = async ({ log }: Choice, output: number, position: number, token: number): Promise<void> =>
+    log?.scored(position, token, await context.score(output, token, log.alternatives))
+
   /** Samples the model's own tokens until one differs from its guess. */
-  const confirm = async ({ choice, drafts }: PlannedPart, { outputs, token: first }: Sampled) => {
+  const confirm = async ({ choice, drafts }: PlannedPart, outputs: Uint32Array, first: number) => {
     const tokens: number[] = []
     for (const [index, output] of outputs.entries()) {
       const token = index === 0 ? first : await choice.sampler.next(output)
+      if (choice.log !== undefined && token >= 0) await score(choice, output, choice.tokens.length + index, token)
       if (token < 0 || parts.model.endsGeneration(token)) return { tokens, ended: true, confirmed: index }
       tokens.push(token)
       if (token !== drafts[index]) return { tokens, ended: false, confirmed: index }
@@ -118,11 +122,16 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
     if (choice.filled < choice.promptTokens) counts.prompt_tokens_total += computed
     choice.filled += computed
     choice.drafts = []
-    if (sampled.outputs.length === 0 || choice.over) {
+    for (const [index, output] of sampled.outputs.subarray(0, part.scored).entries()) {
+      const position = part.position + index + 1
+      if (!choice.over) await score(choice, output, position, choice.tokens[position]!)
+    }
+    const outputs = sampled.outputs.subarray(part.scored)
+    if (outputs.length === 0 || choice.over) {
       if (drafts.length > 0) context.truncate(sequence, choice.filled)
       return null
     }
-    const { tokens, ended, confirmed } = await confirm(part, sampled)
+    const { tokens, ended, confirmed } = await confirm(part, outputs, sampled.token)
     choice.tokens.push(...tokens)
     choice.filled += confirmed
     counts.tokens_decoded_total += tokens.length

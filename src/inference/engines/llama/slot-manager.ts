@@ -33,7 +33,7 @@ export const createSlotManager = (count: number, context: BatchContext, cache: P
 
   /** True if a prompt with the same beginning is being computed. That part is then copied instead of computed twice. */
   const comesLater = (choice: Choice): boolean => {
-    if (!cache.enabled) return false
+    if (!cache.enabled || choice.log?.promptPart) return false
     const available = cache.available(choice.tokens)
     return occupied().some((each) => {
       if (isWriting(each) || each.choice.over) return false
@@ -52,7 +52,8 @@ export const createSlotManager = (count: number, context: BatchContext, cache: P
   const occupy = async (slot: number, choice: Choice): Promise<void> => {
     slots[slot] = choice
     try {
-      choice.filled = await cache.restore(slot, choice.tokens)
+      // Only tokens that are computed can be scored.
+      choice.filled = await cache.restore(slot, choice.log?.promptPart ? [] : choice.tokens)
     } catch {
       context.truncate(slot, 0)
       choice.filled = 0

@@ -59,14 +59,19 @@ const endsOf = (...configs: readonly (Readonly<Record<string, unknown>> | null)[
   return new Set([given].flat().filter((id) => typeof id === 'number'))
 }
 
-const assertPossible = ({ responseFormat, sampling = {} }: ChatRequest): void => {
+const assertPossible = ({ responseFormat, sampling = {}, completion, logprobs }: ChatRequest): void => {
   const [option] = Object.keys(sampling)
-  if (responseFormat.type === 'text' && option === undefined) return
-  const [what, param] =
-    option === undefined ? [`enforce ${responseFormat.type}`, 'response_format'] : [`apply ${option}`, option]
+  const impossible = [
+    completion && ['continue a text', 'prompt', 'Send messages to /v1/chat/completions'],
+    logprobs !== undefined && ['report log probabilities', 'logprobs'],
+    option !== undefined && [`apply ${option}`, option],
+    responseFormat.type !== 'text' && [`enforce ${responseFormat.type}`, 'response_format'],
+  ].find((each) => Array.isArray(each))
+  if (impossible === undefined) return
+  const [what, param, advice = 'Leave it out'] = impossible as [string, string, string?]
   throw new InferenceError(
     'unsupported',
-    `onnxruntime cannot ${what} here. Leave it out, or use a GGUF model, which llama.cpp runs.`,
+    `onnxruntime cannot ${what} here. ${advice}, or use a GGUF model, which llama.cpp runs.`,
     { param },
   )
 }

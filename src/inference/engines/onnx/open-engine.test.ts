@@ -248,6 +248,9 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
       code: 'unsupported',
       param: 'response_format',
     })
+    await expect(eventsOf({ logprobs: 0 })).rejects.toMatchObject({ code: 'unsupported', param: 'logprobs' })
+    const completion = { prompt: 'sky', suffix: null, echo: false }
+    await expect(eventsOf({ messages: [], completion })).rejects.toMatchObject({ code: 'unsupported', param: 'prompt' })
     const long = [{ role: 'user', content: 'sky '.repeat(70) }] as const
     await expect(eventsOf({ messages: long })).rejects.toMatchObject({
       code: 'context_length_exceeded',

@@ -1,11 +1,14 @@
+import type { TokenLogprob, TokenProbability } from '../engine.ts'
 import { count, type Json, list, messageOf, object } from './loose-json.ts'
 import { ChatServerError } from './server-errors.ts'
 
-/** A chunk of a streamed chat completion. Fields that the server omits are null. */
+/** A chunk of a streamed chat completion, or of a completion of a text. Fields that the server omits are null. */
 export interface ChatPiece {
   readonly text: string
   /** Of the model's reasoning, which is not part of the reply. */
   readonly reasoning: string
+  /** Of the tokens of the text; empty if the server sends none. */
+  readonly logprobs: readonly TokenLogprob[]
   /** Pieces of calls. The first piece of each has its id and name. */
   readonly calls: readonly {
     readonly index: number
@@ -41,6 +44,27 @@ const textOf = (content: unknown): string =>
     .filter((text) => typeof text === 'string')
     .join('')
 
+const tokenIn = (value: unknown): TokenProbability => {
+  const { token, logprob, bytes } = object(value)
+  return {
+    token: String(token ?? ''),
+    bytes: Array.isArray(bytes) ? bytes.filter((byte) => typeof byte === 'number') : null,
+    logprob: typeof logprob === 'number' ? logprob : null,
+  }
+}
+
+/** Reads the format of chats, which llama-server also sends for texts, and that of OpenAI's completions. */
+const logprobsIn = (value: unknown): readonly TokenLogprob[] => {
+  const { content, tokens, token_logprobs: logprobs, top_logprobs: top } = object(value)
+  const entries = Array.isArray(content)
+    ? content.map((entry) => ({ ...tokenIn(entry), top: list(object(entry).top_logprobs).map(tokenIn) }))
+    : list(tokens).map((token, at) => ({
+        ...tokenIn({ token, logprob: list(logprobs)[at] }),
+        top: Object.entries(object(list(top)[at])).map(([other, logprob]) => tokenIn({ token: other, logprob })),
+      }))
+  return entries.map((entry) => ({ ...entry, characters: [...entry.token].length }))
+}
+
 /** @param isFirst whether no piece came before. @throws ChatServerError for an error, or what is not JSON */
 export const pieceIn = (data: string, isFirst: boolean): ChatPiece => {
   let value: Json
@@ -60,7 +84,8 @@ export const pieceIn = (data: string, isFirst: boolean): ChatPiece => {
   const reasoningTokens = count(object(usage.completion_tokens_details).reasoning_tokens) ?? 0
   const finishReason = choice.finish_reason
   return {
-    text: textOf(content) + textOf(refusal),
+    text: textOf(content) + textOf(refusal) + textOf(choice.text),
+    logprobs: logprobsIn(choice.logprobs),
     // Two names of one field: vLLM has used both, and some servers send both.
     reasoning: textOf(delta.reasoning_content) || textOf(delta.reasoning),
     calls: list(calls).map(callIn),

@@ -46,15 +46,20 @@ async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
 }
 
 /**
- * Requests a streamed chat completion.
+ * Requests a streamed chat completion, or at `completions` a completion of a text.
  * @throws ChatServerError for an error from the server, even mid-stream; ServerStalled; fetch's error if it is unreachable; and
  * an Error if the stream ends early
  */
-export async function* streamChat(server: Server, body: object, signal: AbortSignal): AsyncGenerator<ChatPiece> {
+export async function* streamChat(
+  server: Server,
+  body: object,
+  signal: AbortSignal,
+  path: 'chat/completions' | 'completions' = 'chat/completions',
+): AsyncGenerator<ChatPiece> {
   const requested = { ...body, stream: true, stream_options: { include_usage: true } }
   let finished = false
   let isFirst = true
-  for await (const data of eventData(responseOf(server, 'chat/completions', requested, signal))) {
+  for await (const data of eventData(responseOf(server, path, requested, signal))) {
     if (data.trim() === '[DONE]') return
     const piece = pieceIn(data, isFirst)
     isFirst = false

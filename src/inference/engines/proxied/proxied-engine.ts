@@ -1,6 +1,6 @@
 import { reasonOf } from '../../../platform/transfer/transfer-error.ts'
 import { InferenceError } from '../../errors.ts'
-import type { ChatEvent, ChatMessage, ChatRequest, Engine, EngineName, LoadedModel } from '../engine.ts'
+import type { ChatEvent, ChatRequest, Engine, EngineName, LoadedModel } from '../engine.ts'
 import { reasoningIn } from '../text/reasoning.ts'
 import { createStopSearch } from '../text/text-stream.ts'
 import type { ChatPiece } from './chat-pieces.ts'
@@ -13,8 +13,33 @@ import { type ServerProgram, serverNamed } from './servers.ts'
 /** A rule of thumb for servers that do not count tokens. */
 const estimatedTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / 4)
 
-const estimatedPrompt = (messages: readonly ChatMessage[]): number =>
-  messages.reduce((sum, { content }) => sum + estimatedTokens(content), 0)
+const estimatedPrompt = ({ messages, completion }: ChatRequest): number => {
+  const prompt = completion?.prompt ?? ''
+  const before = typeof prompt === 'string' ? estimatedTokens(prompt) : prompt.length
+  return messages.reduce((sum, { content }) => sum + estimatedTokens(content), before)
+}
+
+/** What the reply is to: messages, or a text. */
+const subjectOf = ({ messages, completion, logprobs }: ChatRequest): object => {
+  if (completion === undefined)
+    return {
+      messages: messages.map(presentMessage),
+      ...(logprobs !== undefined && { logprobs: true, top_logprobs: logprobs }),
+    }
+  const { prompt, suffix, echo } = completion
+  return {
+    prompt,
+    ...(suffix !== null && { suffix }),
+    ...(echo && { echo }),
+    ...(logprobs !== undefined && { logprobs }),
+  }
+}
+
+/** Servers ignore the name of this option that they do not know. */
+const samplingOf = ({ sampling = {} }: ChatRequest): object => {
+  const repeat = sampling.repeat_penalty ?? sampling.repetition_penalty
+  return { ...sampling, ...(repeat !== undefined && { repeat_penalty: repeat, repetition_penalty: repeat }) }
+}
 
 /** A third-party server, and the model to use on it. */
 export interface Proxied<S extends Server> {
@@ -70,12 +95,6 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
   const { name, label, model, modelId, responseFormat } = proxied
   let busy = 0
 
-  /** Servers ignore the name of this option that they do not know. */
-  const samplingOf = ({ sampling = {} }: ChatRequest): object => {
-    const repeat = sampling.repeat_penalty ?? sampling.repetition_penalty
-    return { ...sampling, ...(repeat !== undefined && { repeat_penalty: repeat, repetition_penalty: repeat }) }
-  }
-
   /** The programs take options of the chat template; of another server, only the client knows which field it takes. */
   const reasoningOf = ({ reasoning = {} }: ChatRequest): object => {
     const { isOff: _, ...fields } = reasoning
@@ -96,7 +115,7 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
     const maxTokens = request.maxTokens ?? (serverNamed(name)?.needsMaxTokens ? model.contextTokens || null : null)
     return {
       ...(modelId !== null && { model: modelId }),
-      messages: request.messages.map(presentMessage),
+      ...subjectOf(request),
       ...(request.toolUse && presentTools(request.toolUse)),
       ...(maxTokens !== null && { max_tokens: maxTokens }),
       temperature: request.temperature,
@@ -114,12 +133,14 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
     let text = ''
     let reason: string | null = null
     let usage: ChatPiece['usage'] = null
-    const started = { type: 'started', promptTokens: estimatedPrompt(request.messages), cachedTokens: 0 } as const
+    const started = { type: 'started', promptTokens: estimatedPrompt(request), cachedTokens: 0 } as const
     let begun = false
     const calls = createCallReader()
     const cut = createStopSearch(request.toolUse ? request.stop : [])
     let stopSequence: string | null = null
-    for await (const piece of streamChat(server, bodyOf(request), signal)) {
+    const wantsScores = request.logprobs !== undefined
+    let [hasText, hasScores] = [false, false]
+    for await (const piece of streamChat(server, bodyOf(request), signal, request.completion && 'completions')) {
       // Not earlier, so that an error before the first chunk still gets a status.
       if (!begun) yield started
       begun = true
@@ -127,7 +148,11 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
       text += piece.reasoning + piece.text
       if (piece.reasoning !== '') yield { type: 'reasoning', text: piece.reasoning }
       const shown = calls.count() > 0 ? { text: piece.text, stopped: null } : cut(piece.text, piece.calls.length > 0)
-      if (shown.text !== '') yield { type: 'text', text: shown.text }
+      const logprobs = wantsScores ? piece.logprobs : []
+      hasText ||= piece.text !== ''
+      hasScores ||= logprobs.length > 0
+      if (logprobs.length > 0) yield { type: 'text', text: shown.text, logprobs }
+      else if (shown.text !== '') yield { type: 'text', text: shown.text }
       stopSequence = shown.stopped
       if (stopSequence !== null) break
       yield* calls.read(piece)
@@ -138,6 +163,8 @@ export const createProxiedEngine = <S extends Server>(proxied: Proxied<S>): Engi
     if (rest !== '') yield { type: 'text', text: rest }
     const isCutOff = reason === 'length' || reason === 'content_filter'
     yield* calls.end(!isCutOff)
+    if (wantsScores && hasText && !hasScores)
+      throw new InferenceError('upstream_failed', `${label} was asked for log probabilities, but sent none.`)
     const mustCall = request.toolUse && request.toolUse.choice !== 'auto'
     if (mustCall && calls.count() === 0 && !isCutOff && stopSequence === null)
       throw new InferenceError('upstream_failed', `${label} was told to call a function, but replied without a call.`)

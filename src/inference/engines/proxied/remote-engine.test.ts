@@ -99,6 +99,40 @@ test("a server's address can be an engine: chats, streams, and usage are the ser
   })
 })
 
+test('completions and log probabilities are those of the server', async () => {
+  const { client } = await serve(upstream.url)
+  const completion = { model: 'starter', prompt: ['The capital of France is', 'Hello'], temperature: 0, max_tokens: 4 }
+  for (const fields of [{}, { echo: true, logprobs: 3 }, { echo: true, max_tokens: 0 }]) {
+    const [mine, same] = await Promise.all(
+      [client, upstream.client].map((each) => each.completions.create({ ...completion, ...fields })),
+    )
+    expect(mine!.choices.map(({ text, finish_reason: reason }) => [text, reason])).toEqual(
+      same!.choices.map(({ text, finish_reason: reason }) => [text, reason]),
+    )
+    expect(mine!.choices.map(({ logprobs }) => logprobs?.text_offset)).toEqual(
+      same!.choices.map(({ logprobs }) => logprobs?.text_offset),
+    )
+    expect(mine!.usage).toMatchObject({ total_tokens: same!.usage!.total_tokens })
+  }
+  const [mine, same] = await Promise.all(
+    [client, upstream.client].map(async ({ chat }) => {
+      const { choices } = await chat.completions.create({ ...question, logprobs: true, top_logprobs: 2 })
+      return choices[0]!.logprobs!.content!
+    }),
+  )
+  // The prompt of one of them may be in the cache, and batches of other sizes round differently.
+  const rounded = same!.map((each) => ({
+    ...each,
+    logprob: expect.closeTo(each.logprob, 0),
+    top_logprobs: [expect.objectContaining({ token: each.token, bytes: each.bytes }), expect.anything()],
+  }))
+  expect(mine).toEqual(rounded)
+  expect(await faultOf(client.completions.create({ ...completion, suffix: 'x' }))).toMatchObject({
+    status: 400,
+    message: expect.stringContaining('suffix is not supported'),
+  })
+})
+
 test('the names of participants are passed to the server', async () => {
   let sent = ''
   const front = await standBefore((request) => {

@@ -105,6 +105,44 @@ test('reasoning and the number of its tokens are passed on, and so is the wish f
   expect(JSON.parse(received)).toMatchObject({ reasoning_effort: 'none' })
 })
 
+test('log probabilities are read in both formats, and a server that sends none is reported', async () => {
+  const ask = (...pieces: string[]) => {
+    body = pieces
+    return client.completions.create({ model: 'm', prompt: 'hi', logprobs: 1 })
+  }
+  const part = (text: string, logprobs: object | null) => event({ choices: [{ index: 0, text, logprobs }] })
+  const scores = {
+    tokens: [' a', 'b'],
+    token_logprobs: [-1, -0.5],
+    top_logprobs: [{ ' c': -0.25, ' a': -1 }, { b: -0.5 }],
+    text_offset: [0, 2],
+  }
+  const [first, second] = [0, 1].map((at) =>
+    Object.fromEntries(Object.entries(scores).map(([name, values]) => [name, [values[at]]])),
+  )
+  const end = event({ choices: [{ index: 0, text: '', finish_reason: 'stop' }] })
+  expect((await ask(part(' a', first!), part('b', second!), end, DONE)).choices).toEqual([
+    { index: 0, text: ' ab', logprobs: scores, finish_reason: 'stop' },
+  ])
+  expect(JSON.parse(received)).toMatchObject({ prompt: 'hi', logprobs: 1, max_tokens: 16 })
+  expect(received).not.toMatch(/messages|suffix|echo/)
+  const content = scores.tokens.map((token, at) => ({
+    token,
+    logprob: scores.token_logprobs[at],
+    top_logprobs: Object.entries(scores.top_logprobs[at]!).map(([other, logprob]) => ({ token: other, logprob })),
+  }))
+  expect((await ask(part(' ab', { content }), end, DONE)).choices[0]!.logprobs).toEqual(scores)
+  body = [delta({ reasoning_content: 'Hm.' }, 'length'), DONE]
+  const cut = await client.chat.completions.create({ ...question, logprobs: true })
+  expect(cut.choices[0]).toMatchObject({ finish_reason: 'length', logprobs: { content: [] } })
+  body = [event({ choices: [{ delta: { content: 'hi' }, logprobs: { content }, finish_reason: 'stop' }] }), DONE]
+  expect((await client.chat.completions.create(question)).choices[0]).not.toHaveProperty('logprobs')
+  expect(await faultOf(ask(part(' ab', null), end, DONE))).toMatchObject({
+    status: 502,
+    message: expect.stringContaining('was asked for log probabilities, but sent none.'),
+  })
+})
+
 test('options go to a server under the names that it may know, and its reasoning goes back to it', async () => {
   body = [delta({ reasoning_content: 'It is 12.', content: 'Noon.' }, 'stop'), DONE]
   const ask = async (fields: object) => {

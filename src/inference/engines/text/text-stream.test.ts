@@ -27,6 +27,17 @@ describe('text of tokens', () => {
     expect(pieces).toEqual(['a', 'é', '€', '😀', '.'])
   })
 
+  test('keeps the space before a word that continues a text, which vocabularies drop before the first word', () => {
+    const words = (tokens: readonly number[]): string =>
+      tokens
+        .map((token) => ` ${token}`)
+        .join('')
+        .slice(1)
+    const [alone, after] = [createDetokenizer(words), createDetokenizer(words, [7])]
+    expect([alone.push(1), alone.push(2)]).toEqual(['1', ' 2'])
+    expect([after.push(1), after.push(2)]).toEqual([' 1', ' 2'])
+  })
+
   test('drops an incomplete character at the end', () => {
     const stream = cutAtStops(createDetokenizer(bytes), [])
     const [first, second] = Buffer.from('€')

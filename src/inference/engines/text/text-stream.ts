@@ -8,8 +8,8 @@ interface StreamedText {
 
 /** Converts tokens to text as they arrive: whole characters only, and no part of a stop sequence. */
 export interface TextStream {
-  /** Returns the text that is final after this token. */
-  push(token: number): StreamedText
+  /** Returns the text that is final after this token, and the token's own text, which is '' within a character. */
+  push(token: number): StreamedText & { readonly read: string }
   /** Returns the text held back at the end of the tokens. Drops an incomplete character. */
   end(): StreamedText
 }
@@ -26,10 +26,16 @@ export interface Detokenizer {
 const MAX_CHARACTER_BYTES = 4
 const BROKEN = '\ufffd'
 
-/** A replacement character at the end may be a character that is incomplete so far. */
-export const createDetokenizer = (detokenize: (tokens: readonly number[]) => string): Detokenizer => {
-  // Earlier tokens are decoded, too, because some vocabularies drop the space before a text's first word.
-  let before: number[] = []
+/**
+ * A replacement character at the end may be a character that is incomplete so far.
+ *
+ * @param before what the tokens continue. Earlier tokens are decoded, too, because some vocabularies drop the space before a
+ * text's first word.
+ */
+export const createDetokenizer = (
+  detokenize: (tokens: readonly number[]) => string,
+  before: readonly number[] = [],
+): Detokenizer => {
   let open: number[] = []
   return {
     push: (token) => {
@@ -77,7 +83,10 @@ export const cutAtStops = (
 ): TextStream => {
   const take = createStopSearch(stops, syntax)
   return {
-    push: (token) => take(detokenizer.push(token), false),
+    push: (token) => {
+      const read = detokenizer.push(token)
+      return { ...take(read, false), read }
+    },
     end: () => take(detokenizer.end(), true),
   }
 }

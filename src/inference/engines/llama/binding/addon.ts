@@ -41,6 +41,10 @@ export interface AddonModel {
   sepToken(): number
   getVocabularyType(): number
   isEogToken(token: number): boolean
+  /** Of the tokens to fill in the middle of a text; -1 if the model has none. */
+  prefixToken(): number
+  suffixToken(): number
+  middleToken(): number
 }
 
 export interface AddonContext {
@@ -52,7 +56,9 @@ export interface AddonContext {
   getEmbedding(tokens: number): Float64Array | readonly number[]
   sampleToken(logit: number, sampler: AddonSampler): Promise<number>
   /** Also returns the probabilities that the sampler chose from: token, probability, token, probability, … */
-  sampleToken(logit: number, sampler: AddonSampler, probabilities: true): Promise<[number, readonly number[]]>
+  sampleToken(logit: number, sampler: AddonSampler, all: true): Promise<[number, readonly number[]]>
+  /** Also returns the probability of the chosen token. */
+  sampleToken(logit: number, sampler: AddonSampler, all: false, chosen: true): Promise<[number, undefined, number]>
   disposeSequence(sequence: number): void
   setLoras(loras: readonly object[], scales: readonly number[]): void
   removeTokenCellsFromSequence(sequence: number, from: number, to: number): boolean
@@ -75,7 +81,8 @@ export interface AddonSampler {
 /** Every name in `Addon`, for the check at startup. */
 const METHODS: Readonly<Record<string, string>> = {
   AddonModel: `init dispose loadLora tokenize detokenize getTotalParameters getMemoryBreakdown tokenBos tokenEos
-    getTokenString getTokenAttributes shouldPrependBosToken shouldAppendEosToken sepToken getVocabularyType isEogToken`,
+    getTokenString getTokenAttributes shouldPrependBosToken shouldAppendEosToken sepToken getVocabularyType isEogToken
+    prefixToken suffixToken middleToken`,
   AddonContext: `init dispose initBatch addToBatch decodeBatch getEmbedding sampleToken disposeSequence setLoras
     removeTokenCellsFromSequence copySequenceStateFromOtherSequence restoreCheckpoint getMemoryBreakdown`,
   AddonContextSequenceCheckpoint: 'init dispose',

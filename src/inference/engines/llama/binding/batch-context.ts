@@ -2,6 +2,7 @@ import { InferenceError } from '../../../errors.ts'
 import type { AddonCheckpoint, AddonContext } from './addon.ts'
 import type { LlamaModel } from './load-model.ts'
 import { openSampler, type Sampler, type SamplerGrammar, type SamplerSettings } from './token-sampler.ts'
+import { openScorer, type TokenScores } from './token-scores.ts'
 
 /** Consecutive tokens of one sequence in a batch, starting at `position`. */
 export interface BatchPart {
@@ -10,6 +11,8 @@ export interface BatchPart {
   readonly tokens: Uint32Array
   /** Indexes of the `tokens` to predict the next token of. */
   readonly outputs: Uint32Array
+  /** How many of the outputs, from the first, only score tokens of a prompt. */
+  readonly scored?: number
 }
 
 export interface SavedState {
@@ -17,7 +20,7 @@ export interface SavedState {
   forget(): void
 }
 
-/** The results of a part: its answers, and the token that follows the first of them. */
+/** The results of a part: its answers, and the token that follows the first of them that is not only for scores. */
 export interface Sampled {
   readonly outputs: Uint32Array
   readonly token: number
@@ -36,9 +39,11 @@ export interface BatchContext {
   grow(): Promise<boolean>
   /** Computes all parts at once. The result has, for each part, one number per requested answer. */
   decode(parts: readonly BatchPart[]): Promise<readonly Uint32Array[]>
-  /** Like `decode`, but each part's sampler also returns the token after its first answer; -1 without a sampler. */
+  /** Like `decode`, but each part's sampler also returns the token after that answer; -1 without a sampler. */
   decodeAndSample(parts: readonly BatchPart[], samplers: readonly (Sampler | null)[]): Promise<readonly Sampled[]>
   createSampler(settings: SamplerSettings): Sampler
+  /** Scores `token` in the place that the last `decode` predicted at `output`, and the `count` most likely tokens. */
+  score(output: number, token: number, count: number): Promise<TokenScores>
   /** Parses a grammar in llama.cpp's notation (GBNF). */
   readGrammar(text: string): SamplerGrammar
   /** Truncates `sequence` to `length` tokens. If the model cannot do that, it empties the sequence and returns false. */
@@ -104,6 +109,7 @@ export const openContext = async (model: LlamaModel, settings: ContextSettings):
   let context = await makeContext(model, settings, sequences)
   const memory = context.getMemoryBreakdown()
   const missingBytes = (mostSequences - sequences) * settings.contextTokens * model.cacheBytesPerToken
+  const score = openScorer(model, () => context)
   const checkpoints = new WeakMap<SavedState, AddonCheckpoint>()
 
   const truncate = (sequence: number, length: number): boolean => {
@@ -144,9 +150,10 @@ export const openContext = async (model: LlamaModel, settings: ContextSettings):
       const outputs = fill(parts)
       const computing = context.decodeBatch()
       if (!inOrder()) await computing
-      const asking = outputs.map(async ([first], part) =>
-        first === undefined ? NO_TOKEN : (samplers[part]?.next(first) ?? NO_TOKEN),
-      )
+      const asking = outputs.map(async (places, part) => {
+        const first = places[parts[part]!.scored ?? 0]
+        return first === undefined ? NO_TOKEN : (samplers[part]?.next(first) ?? NO_TOKEN)
+      })
       // Waits for all, so that nothing of a failed batch stays in the queue.
       const [computed, ...sampled] = await Promise.allSettled([computing, ...asking])
       if (computed.status === 'rejected') throw computed.reason
@@ -166,6 +173,7 @@ export const openContext = async (model: LlamaModel, settings: ContextSettings):
         dispose: () => sampler?.dispose(),
       }
     },
+    score,
     readGrammar: (text) => new addon.AddonGrammar(text, { addonExports: addon }),
     truncate,
     copy: async (source, target) => {

@@ -76,6 +76,8 @@ export interface LlamaModel {
   endsGeneration(token: number): boolean
   /** The token before every prompt; null if the model needs none. */
   readonly firstToken: number | null
+  /** The tokens before the beginning of a text, before its end, and before what belongs in between; null if it has none. */
+  readonly gapTokens: readonly [number, number, number] | null
 }
 
 const NO_TOKEN = 0xffffffff
@@ -186,6 +188,7 @@ export const loadModel = async (
   for (const adapter of adapters) loras.push(await loadLora(addon, handle, adapter))
   const memory = handle.getMemoryBreakdown()
   const bytesOf = tokenBytesOf(String(header.metadata.get('tokenizer.ggml.model')?.value))
+  const gap = [handle.prefixToken(), handle.suffixToken(), handle.middleToken()] as const
   const word = (token: number): string => (token >= 0 && token < NO_TOKEN ? handle.getTokenString(token) : '')
   return {
     addon,
@@ -212,5 +215,6 @@ export const loadModel = async (
     bytesOf: bytesOf && ((token) => bytesOf(handle.getTokenString(token), handle.getTokenAttributes(token))),
     endsGeneration: (token) => handle.isEogToken(token),
     firstToken: handle.shouldPrependBosToken() ? handle.tokenBos() : null,
+    gapTokens: gap.every((token) => token >= 0 && token < header.vocabulary) ? gap : null,
   }
 }

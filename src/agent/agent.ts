@@ -14,6 +14,7 @@ import type { ModelHook } from './delivery/model-hook.ts'
 import { workOnEvaluation } from './evaluation-work.ts'
 import { metricsOf } from './heartbeat-metrics.ts'
 import { createRenewal, isDeviceUnknown, isKeyRefused, signIn } from './registration.ts'
+import { limitRepeats } from './repeated-lines.ts'
 import { roundToUnmask } from './round-folder.ts'
 import { describeRound, type RoundContext, type RoundResult, workOnRound } from './round-work.ts'
 import { withHeartbeats } from './training-heartbeats.ts'
@@ -92,9 +93,10 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
 const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder: string): Promise<void> => {
   const { baseUrl, signal, log, rounds, intervalSeconds = 20, now = Date.now } = options
   const { platform, capabilities, enrollmentToken } = options
+  const outages = limitRepeats(log)
   const connect = (deviceId: string, apiKey?: string): Device =>
     createDevice({
-      ...{ baseUrl, deviceId, log, now, directDownloads: true },
+      ...{ baseUrl, deviceId, log: outages.log, now, directDownloads: true },
       ...(platform && { platform }),
       ...(capabilities && { capabilities }),
       ...(enrollmentToken !== undefined && { enrollmentToken }),
@@ -103,7 +105,6 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
     })
   const registration = { ...options, state, connect }
   const renew = createRenewal(registration)
-
   let latest: RoundResult | null = null
   let done = 0
 
@@ -112,6 +113,7 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
     const waitSeconds = mayWait ? Math.min(intervalSeconds, MAX_WAIT_SECONDS) : 0
     const requested = { status: 'active', waitSeconds, knownAssignments: deliveries.known(), signal } as const
     const response = await device.heartbeat(metricsOf(latest), requested)
+    outages.reset()
     return { response, isNews: deliveries.take(response) }
   }
 
@@ -166,7 +168,7 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
         if (isDeviceUnknown(error) && options.apiKey === undefined) {
           const renewed = await renew(device.deviceId)
           if (renewed !== null) return renewed
-        } else if (isTransient(error)) log(errorMessage(error))
+        } else if (isTransient(error)) outages.log(errorMessage(error))
         else throw error
         await pause()
       }
@@ -181,7 +183,7 @@ const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder:
       } catch (error) {
         signal.throwIfAborted()
         if (!isTransient(error)) throw error
-        log(errorMessage(error))
+        outages.log(errorMessage(error))
         await pause()
       }
     }

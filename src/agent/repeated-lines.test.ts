@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { suppressRepeats } from './repeated-lines.ts'
+import { limitRepeats, suppressRepeats } from './repeated-lines.ts'
 
 const played = (...runs: readonly { readonly lines: readonly string[]; readonly failed: boolean }[]) => {
   const shown: string[] = []
@@ -39,4 +39,21 @@ it('the output of a successful run is always shown, and not remembered', () => {
 it('a run with very many lines is shown to its end', () => {
   const lines = Array.from({ length: 3000 }, (_, index) => `line ${index}`)
   expect(played({ lines, failed: true }, { lines, failed: true })).toEqual([lines, lines])
+})
+
+it('a message that repeats is logged ever more rarely, whatever its delay, until its cause is over', () => {
+  const logged: string[] = []
+  const outages = limitRepeats((message) => logged.push(message))
+  for (let time = 1; time <= 700; time++) {
+    outages.log(`No response. Trying again in ${time}.5 s.`)
+    if (time === 3) outages.log('No response.')
+  }
+  const times = [1, 2, 'No response.', 4, 8, 16, 32, 64, 128, 256, 300, 512, 600]
+  expect(logged).toEqual(
+    times.map((time) => (time === 'No response.' ? time : `No response. Trying again in ${time}.5 s.`)),
+  )
+  outages.reset()
+  outages.log('No response.')
+  expect(logged.at(-1)).toBe('No response.')
+  expect(logged).toHaveLength(times.length + 1)
 })

@@ -33,3 +33,23 @@ export const suppressRepeats = (onLine: (line: string) => void) => {
     },
   }
 }
+
+const LOGGED_EVERY = 300
+const MAX_MESSAGES = 100
+
+/** Logs messages that repeat ever more rarely: a month without the service would otherwise be 60 MB on a device's disk. */
+export const limitRepeats = (log: (message: string) => void) => {
+  const counts = new Map<string, number>()
+  return {
+    log(message: string): void {
+      const text = message.replace(/ in [\d.]+ s\.$/, '')
+      if (counts.size >= MAX_MESSAGES) counts.clear()
+      const count = (counts.get(text) ?? 0) + 1
+      counts.set(text, count)
+      if ((count & (count - 1)) === 0 || count % LOGGED_EVERY === 0) log(message)
+    },
+
+    /** The cause is over: the next messages are news. */
+    reset: (): void => counts.clear(),
+  }
+}

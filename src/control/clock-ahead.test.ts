@@ -5,6 +5,7 @@ import { type JobBody, startFleet, startJob, uploadModel } from '../../test/trai
 import { startWorld } from '../../test/world.ts'
 import { takePart } from '../sdk/take-part.ts'
 import { localEvaluator } from '../sdk/trainers/local-trainer.ts'
+import { decisions, startFleet as startPolicyFleet, trainOnce } from './delivery/policies/policy-calls.fixture.ts'
 
 it('times that were stored while the clock was ahead are reset once it is right again', async () => {
   const world = await startWorld()
@@ -114,4 +115,35 @@ it('the evaluation of a last model that began while the clock was ahead ends onc
   await world.advance(61)
   await world.service.runDueTasks()
   expect(await jobNow()).toMatchObject({ status: 'completed' })
+})
+
+it('a policy and its canary, and the curve of an experiment, that began while the clock was ahead begin once it is right again', async () => {
+  const world = await startWorld()
+  const { key } = await world.register('operator')
+  const organization = { world, org: null, key } as never
+  const fleet = await startPolicyFleet(organization, { enabled: true, canary_percentage: 50, observe_minutes: 30 }, 2)
+  const request = async (method: string, path: string, body?: object) =>
+    (await world.request(method, `/api/v1${path}`, { key, body })).body as Record<string, string>
+  const variants = ['a', 'b'].map((name) => ({ name, model_id: fleet.modelId, allocation: 0.5 }))
+  const { id } = await request('POST', '/experiments', { name: 'x', variants })
+  await request('POST', `/experiments/${id}/start`)
+  const observe = () =>
+    request('POST', `/experiments/${id}/observations`, { device_id: 'd0', metrics: { accuracy: 1 } })
+  await observe()
+  await trainOnce(fleet)
+  const run = (text: string) => sql.raw(text).execute(world.database!.sql)
+  await run(`update delivery_policies set updated_at = '2100-01-01'`)
+  await run(`update delivery_decisions set created_at = '2100-01-01'`)
+  await run(`update experiment_estimates set at = '2100-01-01'`)
+  await world.service.runRetention()
+  const time = world.now().toISOString()
+  expect(await request('GET', '/models/m/policy')).toMatchObject({ updated_at: time })
+  expect(await decisions(world, key)).toMatchObject([{ status: 'observing', created_at: time }])
+  await world.advance(60)
+  await observe()
+  await world.advance(30 * 60)
+  expect(await decisions(world, key)).toMatchObject([{ status: 'rolled_back' }])
+  expect((await run('select max(point) as points from experiment_estimates')).rows).toEqual([{ points: 2 }])
+  await trainOnce(fleet)
+  expect(await decisions(world, key)).toHaveLength(2)
 })

@@ -1,8 +1,9 @@
+import { getEventListeners } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
-import { anySignal } from './any-signal.ts'
+import { abortWith, anySignal } from './any-signal.ts'
 
 it('aborts with a timeout that nothing else refers to, although garbage is collected', async () => {
   setFlagsFromString('--expose-gc')
@@ -27,4 +28,18 @@ it('aborts with the reason of the first that does, and is that one if there is n
   other.abort('stop')
   expect(signal.reason).toBe('stop')
   expect(anySignal(undefined, one.signal)).toBe(one.signal)
+})
+
+it('aborts controllers with a signal until they stop following it, with one listener for all', () => {
+  const source = new AbortController()
+  const [one, other, late] = [new AbortController(), new AbortController(), new AbortController()]
+  const leave = abortWith(source.signal, one)
+  abortWith(source.signal, other)
+  expect(getEventListeners(source.signal, 'abort')).toHaveLength(1)
+  leave()
+  leave()
+  source.abort('stop')
+  expect([one.signal.aborted, other.signal.reason]).toEqual([false, 'stop'])
+  abortWith(source.signal, late)()
+  expect(late.signal.reason).toBe('stop')
 })

@@ -13,3 +13,28 @@ export const anySignal = (...signals: readonly (AbortSignal | undefined)[]): Abo
   sourcesOf.set(any, sources)
   return any
 }
+
+const followers = new WeakMap<AbortSignal, { readonly all: Set<AbortController>; readonly abort: () => void }>()
+
+/**
+ * Aborts `controller` with `signal`, until the returned function is called: then nothing is left in the signal, in which each
+ * combined one would leave some bytes. However many follow a signal, it has one listener.
+ */
+export const abortWith = (signal: AbortSignal, controller: AbortController): (() => void) => {
+  const all = new Set<AbortController>()
+  const abort = (): void => {
+    for (const each of all) each.abort(signal.reason)
+  }
+  const found = followers.get(signal) ?? { all, abort }
+  if (found.all === all) {
+    followers.set(signal, found)
+    signal.addEventListener('abort', abort)
+  }
+  found.all.add(controller)
+  if (signal.aborted) controller.abort(signal.reason)
+  return () => {
+    if (!found.all.delete(controller) || found.all.size > 0) return
+    followers.delete(signal)
+    signal.removeEventListener('abort', found.abort)
+  }
+}

@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { getEventListeners } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import type { Device } from './device.ts'
 import { createDevice } from './device-client.ts'
 import { memorySink } from './download.ts'
@@ -115,6 +116,15 @@ test('the first heartbeat that arrives reports the capabilities, unless the devi
     ({ body }) => (JSON.parse(body || '{}') as { capabilities?: unknown }).capabilities,
   )
   expect(reported).toEqual([{ gpu: true }, { gpu: true }, undefined, { gpu: true }, undefined])
+})
+
+test('a call leaves nothing in its signal, which may last for millions of calls', async () => {
+  const combine = vi.spyOn(AbortSignal, 'any')
+  const service = await scripted(cut, json(200, beat))
+  const { signal } = new AbortController()
+  await service.device().heartbeat(undefined, { signal })
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+  expect(combine.mock.calls.filter(([signals]) => [...signals].includes(signal))).toEqual([])
 })
 
 test('a name that an earlier attempt of the same call may have registered is explained', async () => {

@@ -1,5 +1,5 @@
 import { type ApiClient, createClient } from '../client/client.ts'
-import { anySignal } from '../domain/any-signal.ts'
+import { abortWith } from '../domain/any-signal.ts'
 import { certificateAdvice } from '../domain/certificate-advice.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { withAbortableBody } from '../platform/transfer/abortable-body.ts'
@@ -163,8 +163,10 @@ export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, runti
     const attempt = async () => {
       const stop = new AbortController()
       const timer = setTimeout(() => stop.abort(new Error(`no response within ${timeoutMs / 1000} s`)), timeoutMs)
+      // The signal of an agent lasts for millions of calls.
+      const unfollow = signal === undefined ? undefined : abortWith(signal, stop)
       try {
-        const { data } = await once(send, anySignal(signal, stop.signal))
+        const { data } = await once(send, stop.signal)
         if (data === undefined || data === null)
           throw new NetworkError(`${baseUrl} sent an empty response to the ${what}.`)
         if (data[field] === undefined)
@@ -172,6 +174,7 @@ export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, runti
         return data
       } finally {
         clearTimeout(timer)
+        unfollow?.()
       }
     }
     return retrying(what, attempt, runtime, policyOf(options, runtime), signal)

@@ -74,7 +74,11 @@ export const define = (command: Command, session: Session): void => {
         for (const chain of found.chains) {
           const of = `${chain.org_id ?? '(no organization)'}:`
           if (chain.fault !== null) out.line(`${of} ${chain.fault}`)
-          else out.line(`${of} valid entries: ${chain.entries}, signed heads compared: ${chain.heads}`)
+          else
+            out.line(
+              `${of} valid entries: ${chain.entries}, signed heads compared: ${chain.heads}` +
+                (chain.last_seq > chain.entries ? `, deleted by retention: ${chain.last_seq - chain.entries}` : ''),
+            )
         }
         if (path === undefined) out.note('Only --heads <file> detects a log that was truncated at its end.')
       }
@@ -87,7 +91,10 @@ export const define = (command: Command, session: Session): void => {
         throw new Failure(
           heads.length === 0
             ? `No head was compared: ${path} contains none.`
-            : `No head was compared: those in ${path} belong to other organizations.`,
+            : `No head was compared: those in ${path} belong to other organizations` +
+                (found.chains.some(({ entries, last_seq }) => last_seq > entries)
+                  ? ', or to entries deleted by retention.'
+                  : '.'),
           {
             advice:
               'Use a copy of audit-heads.jsonl, or of a response of GET /api/v1/audit/head, of this organization.',

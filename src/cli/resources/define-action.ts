@@ -23,8 +23,8 @@ import { showList, showRecord } from './show.ts'
 
 type Values = Row & DataOptions & { readonly limit?: number; readonly org?: string; readonly yes?: true }
 
-/** True if the response contains the whole list. */
-const isWhole = ({ paged }: Action): boolean => paged === false
+/** True if all rows are shown by default. */
+const isWhole = ({ paged }: Action): boolean => paged !== undefined
 
 const toNumber = (text: string): number => {
   const number = decimalNumber(text)

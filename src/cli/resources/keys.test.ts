@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { organizations } from '../../../test/organizations.ts'
@@ -39,6 +40,34 @@ it('creates a key with scopes and an expiry, which works until it is revoked', a
   expect(await status()).toBe(200)
   expect(await svc('keys', 'revoke', id)).toEqual({ exitCode: 0, stdout: `Revoked ci (${id}).\n`, stderr: '' })
   expect(await status()).toBe(401)
+})
+
+it('lists all keys, also the oldest of more than a page, and says if there are more than the limit', async () => {
+  const { world, svc } = await start(await startWorld(TOKEN))
+  await svc('keys', 'create', 'oldest', '--scope', 'models:read')
+  await sql`insert into keys (id, name, prefix, hash, grants, created_at, revoked_at)
+    select gen_random_uuid(), 'old login', 'sk', md5(n::text), '{}', timestamptz '2026-02-01', '2026-02-02'
+    from generate_series(1, 1000) as n`.execute(world.database!.sql)
+  const lines = async (...argv: string[]) => {
+    const { stdout, stderr } = await svc('keys', 'list', ...argv)
+    return {
+      names: stdout
+        .trimEnd()
+        .split('\n')
+        .slice(1)
+        .map((line) => line.split(/ {2,}/)[1]),
+      stderr,
+    }
+  }
+  const all = await lines()
+  expect(all.names).toHaveLength(1002)
+  expect(all.names).toContain('oldest')
+  expect(all.stderr).toBe('')
+  expect((await lines('--limit', '1002')).stderr).toBe('')
+  expect(await lines('--limit', '1')).toEqual({
+    names: ['old login'],
+    stderr: 'The first 1; there are more: --limit all shows all.\n',
+  })
 })
 
 it('lists keys, newest first, without their secrets', async () => {

@@ -110,7 +110,7 @@ export const keys: Resource = {
         option('--kind <kind>', 'only keys of this kind', 'kind', { choices: ['service', 'personal', 'device'] }),
       ],
       rows: 'keys',
-      paged: false,
+      paged: 'uncounted',
       columns: [
         ['ID', 'id'],
         ['NAME', 'name'],

@@ -50,24 +50,28 @@ interface PageQuery {
 interface Paging {
   readonly limit?: number
   readonly pageSize?: number
+  /** The service does not count the rows: one more than the limit shows that there are more. */
+  readonly isUncounted?: boolean
 }
 
 /** Calls `read` with a cursor or an offset until there are `limit` rows or no more. */
 export const readPages = async <Item, Page extends { readonly total?: unknown; readonly next?: unknown }>(
   read: (query: PageQuery) => Promise<Page>,
   rowsOf: (page: Page) => readonly Item[],
-  { limit = Number.POSITIVE_INFINITY, pageSize = PAGE }: Paging = {},
+  { limit = Number.POSITIVE_INFINITY, pageSize = PAGE, isUncounted = false }: Paging = {},
 ): Promise<Pages<Item, Page>> => {
   const rows: Item[] = []
   let first: Page | null = null
   let place: Omit<PageQuery, 'limit'> = {}
   for (;;) {
-    const page = await read({ limit: Math.min(pageSize, limit - rows.length), ...place })
+    const wanted = Math.min(pageSize, limit - rows.length + (isUncounted ? 1 : 0))
+    const page = await read({ limit: wanted, ...place })
     first ??= page
     const got = rowsOf(page)
     rows.push(...got)
     const total = typeof first.total === 'number' ? first.total : null
-    const more = got.length > 0 && ('next' in page ? typeof page.next === 'string' : rows.length < (total ?? 0))
+    const isLast = isUncounted ? got.length < wanted : rows.length >= (total ?? 0)
+    const more = got.length > 0 && ('next' in page ? typeof page.next === 'string' : !isLast)
     if (!more || rows.length >= limit) return { rows: rows.slice(0, limit), total, more, first }
     place = typeof page.next === 'string' ? { after: page.next } : { offset: rows.length }
   }

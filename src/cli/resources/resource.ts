@@ -97,8 +97,8 @@ export interface Action {
   /** For a list: the field with the rows, and the columns to show. */
   readonly rows?: string
   readonly columns?: readonly Column[]
-  /** false: the response is the whole list. */
-  readonly paged?: false
+  /** false: the response is the whole list. uncounted: it has pages, without their number, and all are shown by default. */
+  readonly paged?: false | 'uncounted'
   /** Printed if the list is empty. */
   readonly none?: string
   /** For a change: printed afterwards, with response fields in braces. Without `rows` and `done`, the response is shown. */

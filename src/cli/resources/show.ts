@@ -1,6 +1,6 @@
 import type { Output } from '../output.ts'
 import { cellOf, layoutOf, recordOf } from './cells.ts'
-import { type Pages, type Parts, readRows } from './requests.ts'
+import { MAX_PAGE, type Pages, type Parts, readRows } from './requests.ts'
 import type { Action, FindContext, Row } from './resource.ts'
 
 /** Prints a record: names and values, then its lists as tables. */
@@ -43,7 +43,8 @@ export const showList = async (action: Action, parts: Parts, { context, json, li
   const { out } = session
   const { rows: field = '', columns = [], none = 'Nothing.' } = action
   const isPaged = action.paged !== false && parts.request.startsWith('GET ')
-  const pages = await readRows(connection, parts, { field, limit, isPaged })
+  const uncounted = action.paged === 'uncounted' ? { isUncounted: true, pageSize: MAX_PAGE } : {}
+  const pages = await readRows(connection, parts, { field, limit, isPaged, ...uncounted })
   const { rows, total, first } = pages
   if (json) {
     const { limit: _limit, offset: _offset, next: _next, ...rest } = first
@@ -61,6 +62,6 @@ export const showList = async (action: Action, parts: Parts, { context, json, li
   )
   const rest = restOf(pages)
   if (rest !== null) out.note(rest)
-  for (const note of (await action.notes?.(first, context, parts.query)) ?? []) out.note(note)
+  for (const note of (await action.notes?.({ ...first, [field]: rows }, context, parts.query)) ?? []) out.note(note)
   for (const warning of (first.warnings as readonly string[] | undefined) ?? []) out.warn(warning)
 }

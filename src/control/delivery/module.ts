@@ -166,7 +166,7 @@ export const delivery: Module<Delivery, Earlier> = {
     {
       name: 'rollout-times',
       everyMs: HOUR_MS,
-      run: () => runEach(rollouts.resetTimesAhead, deployments.resetTimesAhead),
+      run: () => runEach(...[rollouts, deployments, policies, estimates].map(({ resetTimesAhead }) => resetTimesAhead)),
     },
     { name: 'deployments', everyMs: 1000, run: deployments.tick },
     { name: 'reported-plans', everyMs: 1000, run: reportedPlans.tick },

@@ -69,12 +69,19 @@ export const isRunning = (pid: number): boolean => {
 
 const bootedAt = (): number => Date.now() - uptime() * 1000
 
-const isDead = ({ text, pid, host, changedAt }: Found): boolean => {
+/** By the ids of the boots, if there are any: clocks are often wrong until some time after a boot. */
+const isOfEarlierBoot = ({ pids, changedAt }: Found): boolean => {
+  if (pids === '' || PID_SCOPE === '') return changedAt < bootedAt()
+  return pids.split(':')[0] !== PID_SCOPE.split(':')[0]
+}
+
+const isDead = (found: Found): boolean => {
+  const { text, pid, host, changedAt } = found
   if (heldHere.has(text)) return false
   if (host !== hostname()) return Date.now() - changedAt >= DEAD_AFTER_MS
   if (pid === process.pid) return true
   // After a reboot another process may have this id.
-  return changedAt < bootedAt() || !isRunning(pid)
+  return isOfEarlierBoot(found) || !isRunning(pid)
 }
 
 /**

@@ -58,6 +58,8 @@ export const createEstimatesService = (
       await forEach(due, (curve) => estimatesStore.add(database.sql, curve, at))
     },
 
+    resetTimesAhead: (): Promise<void> => estimatesStore.resetTimesAhead(database.sql, now()),
+
     /** Returns the stored points and the current one, at most `limit`, oldest first; none before the first observation. */
     async overTime(caller: Caller, id: string, limit: number) {
       const experiment = await experiments.get(caller, id)

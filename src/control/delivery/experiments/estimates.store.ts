@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Moments } from '../../../domain/statistics/moments.ts'
-import { meanOf, squaredDeviationsOf } from '../../../platform/db/moments.ts'
+import { latestTrusted, meanOf, squaredDeviationsOf } from '../../../platform/db/moments.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
 /** A running experiment and its last point, which is 0 before the first. */
@@ -47,6 +47,11 @@ export const estimatesStore = {
           and updated_at > coalesce(${addedAt}::timestamptz, '-infinity'))
       group by experiment_id, variant
       on conflict do nothing`.execute(db)
+  },
+
+  /** Has the points that were added while the clock was ahead end now: the next one would be due only after them. */
+  async resetTimesAhead(db: Executor, now: Date): Promise<void> {
+    await sql`update experiment_estimates set at = ${now} where at > ${latestTrusted(now)}`.execute(db)
   },
 
   /** Returns at most `limit` points, evenly spaced, oldest first. */

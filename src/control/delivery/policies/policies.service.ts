@@ -58,6 +58,8 @@ export const createPoliciesService = (context: Context, parts: PolicyParts) => {
         ? ['The canary group was deleted: no result is tried until the policy is set with another group, or with none.']
         : [],
 
+    resetTimesAhead: (): Promise<void> => policiesStore.resetTimesAhead(database.sql, now()),
+
     /** Lists the policies of all models that the caller sees, each with its model. */
     async list(caller: Caller) {
       const found = await policiesStore.list(database.sql, caller.orgId)

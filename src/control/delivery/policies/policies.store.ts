@@ -1,6 +1,7 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { PolicySettings } from '../../../domain/policy.ts'
 import type { DeliveryPolicyRow } from '../../../platform/db/delivery-rows.ts'
+import { latestTrusted } from '../../../platform/db/moments.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
 export interface StoredPolicy {
@@ -54,6 +55,15 @@ export const policiesStore = {
     let query = db.selectFrom('delivery_policies').selectAll().orderBy('created_at', 'desc').orderBy('id')
     if (orgId !== null) query = query.where('org_id', '=', orgId)
     return (await query.execute()).map(policyFrom)
+  },
+
+  /** Has policies that were set, and canaries that began, while the clock was ahead start now. */
+  async resetTimesAhead(db: Executor, now: Date): Promise<void> {
+    const latest = latestTrusted(now)
+    await sql`update delivery_policies set updated_at = ${now} where updated_at > ${latest}`.execute(db)
+    await sql`
+      update delivery_decisions set created_at = ${now}
+      where status = 'observing' and created_at > ${latest}`.execute(db)
   },
 
   async enabled(db: Executor): Promise<StoredPolicy[]> {

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { privacyLoss } from '../../../domain/privacy/accountant.ts'
 import { type ACCOUNTING_LIMITS, Accounting } from './accounting.ts'
@@ -147,6 +148,13 @@ describe('privacy accounting on threads', () => {
       'fulfilled',
     ])
     await expect(accounting.ask<'loss'>({ ...acme, signal: running.signal }, loss(2))).rejects.toBe(gone)
+  })
+
+  it('leaves nothing in the signal of a request that asks many questions', async () => {
+    const accounting = open()
+    const { signal } = new AbortController()
+    for (const steps of [1, 2]) await accounting.ask<'loss'>({ ...acme, signal }, loss(1.5, steps))
+    expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
   it('ends with the service, and rejects all waiting questions with that reason', async () => {

@@ -88,13 +88,20 @@ export class Accounting {
     if (kept !== undefined) return kept.result as Results[K]
     const org = orgId ?? keyId
     const job = this.#jobOf(org, key, question)
-    const result = await new Promise<Result>((resolve, reject) => {
-      const waiter: Waiter = { resolve, reject }
-      job.waiters.add(waiter)
-      signal?.addEventListener('abort', () => this.#withdraw(org, job, waiter, signal.reason), { once: true })
-      this.#next()
-    })
-    return result as Results[K]
+    let withdraw = (): void => undefined
+    try {
+      const result = await new Promise<Result>((resolve, reject) => {
+        const waiter: Waiter = { resolve, reject }
+        job.waiters.add(waiter)
+        withdraw = () => this.#withdraw(org, job, waiter, signal?.reason)
+        signal?.addEventListener('abort', withdraw, { once: true })
+        this.#next()
+      })
+      return result as Results[K]
+    } finally {
+      // One request may ask hundreds of questions.
+      signal?.removeEventListener('abort', withdraw)
+    }
   }
 
   /** Rejects all current and future questions, and stops the threads. */

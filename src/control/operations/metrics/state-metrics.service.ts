@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { requireWritable } from '../../../platform/db/open.ts'
 import type { Context } from '../../context.ts'
@@ -36,8 +35,6 @@ export const createStateMetrics = (
   /** Epsilons as in `GET /federations/{id}/privacy`; a federation whose accounting fails has no value. */
   const accounted = async (federations: readonly Row[]): Promise<Row[]> => {
     const signal = AbortSignal.timeout(MAX_ACCOUNTING_MS)
-    // Each computation listens; Node takes more than ten for a leak.
-    setMaxListeners(0, signal)
     const rows: Row[] = []
     for (const row of federations) {
       try {

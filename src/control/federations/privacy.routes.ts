@@ -9,6 +9,9 @@ import type { Checks } from './members.routes.ts'
 import { BudgetBody, HistoryQuery, PrivacyBudget, PrivacyHistory } from './privacy.schema.ts'
 import { type BudgetState, type HistoryEntry, NO_BUDGET, type PrivacyService } from './privacy.service.ts'
 
+/** With probability delta, a device's update may be revealed completely, whatever epsilon is. */
+const USUAL_DELTA = 0.01
+
 export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owned }: Checks): void => {
   const reads = { access: 'training:read', errors: ['not_found'], beforeInvalid: visible } satisfies RouteConfig
 
@@ -48,6 +51,11 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
       // Validation has filled in the default, so a request that left it out looks like one that named it.
       if (budget.delta === NO_BUDGET.delta && state.formerDelta !== null && state.formerDelta !== budget.delta)
         warn(request, `total_delta_budget is now ${budget.delta}, its default; it was ${state.formerDelta}`)
+      if (budget.delta > USUAL_DELTA)
+        warn(
+          request,
+          `total_delta_budget ${budget.delta} makes epsilon meaningless: choose less than 1 / the number of devices, such as 1e-5`,
+        )
       return present(state)
     },
   )

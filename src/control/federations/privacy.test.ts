@@ -48,7 +48,7 @@ describe('a privacy budget over HTTP', () => {
     expect((await send(beta, 'GET', `/federations/${id}/privacy`)).body).toMatchObject(requested)
   })
 
-  it('warns if a request without delta resets it to the default', async () => {
+  it('warns if a request without delta resets it to the default, and of a delta so high that epsilon means nothing', async () => {
     const { world, admin, found } = await openFederation()
     const path = `/api/v1/federations/${await found()}/privacy/budget`
     const set = async (body: object) => {
@@ -60,6 +60,9 @@ describe('a privacy budget over HTTP', () => {
     expect(await set({ total_epsilon_budget: 5, total_delta_budget: 1e-9 })).toEqual([200, null])
     expect(await set({ total_epsilon_budget: 6 })).toEqual([200, delta])
     expect(await set({ total_epsilon_budget: 7 })).toEqual([200, null])
+    const high =
+      'total_delta_budget 0.9 makes epsilon meaningless: choose less than 1 / the number of devices, such as 1e-5'
+    expect(await set({ total_epsilon_budget: 7, total_delta_budget: 0.9 })).toEqual([200, high])
   })
 
   it('rejects invalid values and names the field', async () => {

@@ -219,6 +219,9 @@ export const createAudit = ({ database, now }: Context, { signer }: { readonly s
 
     /** Erases the name of a person, key, device or object, and what the store erases with it; the chain stays valid. */
     eraseNames: (tx: Executor, orgId: string | null, named: ErasedName) => auditStore.erase(tx, orgId ?? '', named),
+
+    /** The same for a device and its keys. */
+    eraseDevice: auditStore.eraseDevice,
   }
 }
 

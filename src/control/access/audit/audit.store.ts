@@ -1,6 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { AuditActor, AuditEntry, AuditResult } from '../../../domain/audit.ts'
 import type { AuditEntryRow } from '../../../platform/db/access-rows.ts'
+import { latestTrusted } from '../../../platform/db/moments.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
 export interface ChainedEntry extends AuditEntry {
@@ -118,11 +119,19 @@ export const auditStore = {
     return rows.map(fromRow)
   },
 
-  /** The last entry before the first that is not older than `before`; null if there is none. */
-  async lastBefore(tx: Executor, orgId: string, before: Date): Promise<{ seq: number; hash: string } | null> {
+  /**
+   * The last entry older than `before` that precedes all that are not; null if there is none. Entries written while the clock
+   * was ahead are as old as the next ones: they must not keep what follows for as long as it was ahead.
+   */
+  async lastBefore(
+    tx: Executor,
+    orgId: string,
+    { before, now }: { before: Date; now: Date },
+  ): Promise<{ seq: number; hash: string } | null> {
     const { rows } = await sql<{ seq: number; hash: string }>`
-      select seq, hash from audit_entries where org_id = ${orgId} and seq < coalesce(
-        (select min(seq) from audit_entries where org_id = ${orgId} and at >= ${before}), 9007199254740991)
+      select seq, hash from audit_entries where org_id = ${orgId} and at < ${before} and seq < coalesce(
+        (select min(seq) from audit_entries where org_id = ${orgId} and at >= ${before} and at <= ${latestTrusted(now)}),
+        9007199254740991)
       order by seq desc limit 1`.execute(tx)
     return rows[0] ?? null
   },
@@ -153,15 +162,29 @@ export const auditStore = {
   },
 
   /**
-   * Erases the name of a person or thing, and also an actor's addresses and the invitations to a person's email
-   * address; returns how many. The entries do not change.
+   * Erases the name of a person or thing, and also an actor's addresses, the programs whose login it has decided, and the
+   * invitations to a person's email address; returns how many. The entries do not change.
    */
   async erase(tx: Executor, orgId: string, { kind, id, email }: ErasedName): Promise<number> {
     const { numAffectedRows = 0n } = await sql`
-      delete from audit_names where org_id = ${orgId} and ((kind = ${kind} and id = ${id}) or (kind = 'address' and id in (
+      delete from audit_names where org_id = ${orgId} and ((kind in (${kind}, 'login') and id = ${id}) or (kind = 'address' and id in (
         select address_id from audit_entries where org_id = ${orgId} and actor_kind = ${kind} and actor_id = ${id}))
         or (kind = 'invitation' and lower(name) = lower(${email}::text)))`.execute(tx)
     return Number(numAffectedRows)
+  },
+
+  /**
+   * Erases the names of a device and its keys, which are named after it, in all chains: with open enrollment, it may have acted
+   * for several organizations.
+   */
+  async eraseDevice(tx: Executor, deviceId: string, keyIds: readonly string[]): Promise<number> {
+    let names = 0
+    for (const { kind, id } of [{ kind: 'device', id: deviceId }, ...keyIds.map((id) => ({ kind: 'key', id }))]) {
+      const named = tx.selectFrom('audit_names').select('org_id').where('kind', '=', kind).where('id', '=', id)
+      for (const row of await named.execute())
+        names += await auditStore.erase(tx, row.org_id, { kind, id, email: null })
+    }
+    return names
   },
 }
 

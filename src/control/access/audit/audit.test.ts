@@ -395,8 +395,10 @@ test('entries and their names are pruned by age, by the rule of their organizati
   const acme = (await adminOf('acme')).api_key
   await call(root, 'POST', '/orgs', { name: 'acme' })
   const { api_key: beta } = await adminOf('beta')
+  const headsNow = async () => (await call<{ heads: object[] }>(acme, 'GET', '/audit/head')).heads
+  const old = await headsNow()
   await call(acme, 'PATCH', '/orgs/acme/settings', { audit_retention_days: 30 })
-  const kept = (await call<{ heads: object[] }>(acme, 'GET', '/audit/head')).heads
+  const kept = await headsNow()
   const namesOf = async (orgId: string): Promise<string[]> => {
     const named = db.selectFrom('audit_names').select(['kind', 'name']).where('org_id', '=', orgId)
     return (await named.orderBy('kind').orderBy('name').execute()).map(({ kind, name }) => `${kind} ${name}`)
@@ -410,7 +412,7 @@ test('entries and their names are pruned by age, by the rule of their organizati
   // Only those that the remaining entry shows.
   expect(await namesOf('acme')).toEqual(['address 127.0.0.1', 'key acme admin'])
   expect(await namesOf('beta')).toEqual(['address 127.0.0.1', 'key beta admin', 'key first admin key'])
-  const found = await verify(acme, { heads: kept })
+  const found = await verify(acme, { heads: [...old, ...kept] })
   expect(found).toMatchObject({
     valid: true,
     chains: [{ org_id: 'acme', entries: 1, first_seq: 4, last_seq: 4, heads: 1 }],
@@ -422,6 +424,21 @@ test('entries and their names are pruned by age, by the rule of their organizati
   expect(faultsIn(await verify(acme))).toEqual([
     ['acme', 'seq 4: the record that retention deleted it was not signed by this service.'],
   ])
+})
+
+test('an entry written while the clock was ahead keeps none of the later ones', async () => {
+  const { world, root, call, adminOf, entries, db } = await openWorld()
+  const { api_key: acme } = await adminOf('acme')
+  await call(root, 'POST', '/orgs', { name: 'acme' })
+  await call(acme, 'PATCH', '/orgs/acme/settings', { audit_retention_days: 30 })
+  await sql`update audit_entries set at = '2100-01-01' where org_id = 'acme' and seq = 2`.execute(db)
+  const seqs = async () => (await entries(acme)).map(({ seq }) => seq).sort()
+  await world.service.runRetention()
+  expect(await seqs()).toEqual([1, 2, 3])
+  await world.advance(31 * 24 * 3600)
+  await call(acme, 'PATCH', '/orgs/acme/settings', { session_hours: 8 })
+  await world.service.runRetention()
+  expect(await seqs()).toEqual([4])
 })
 
 test('the name of a device is in no entry about it, because the entries outlast the device', async () => {

@@ -109,7 +109,9 @@ export const createChainCheck = ({ database }: Context, { signer }: { readonly s
     fault ??= await faultAtEnd(end, seq, hash, kept)
     const entries = seq - prunedSeq
     const firstSeq = entries === 0 ? 0 : prunedSeq + 1
-    return { orgId, entries, firstSeq, lastSeq: seq, lastHash: hash, heads: heads.length, fault }
+    // Those of entries that retention has deleted cannot be compared.
+    const compared = heads.filter((head) => head.seq >= prunedSeq).length
+    return { orgId, entries, firstSeq, lastSeq: seq, lastHash: hash, heads: compared, fault }
   }
 
   return async (orgId: string, heads: readonly SignedHead[]): Promise<ChainReport> => {

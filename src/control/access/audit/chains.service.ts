@@ -127,7 +127,7 @@ export const createAuditChains = (
       database.transaction(async (tx) => {
         const orgId = org ?? ''
         await auditStore.lockHead(tx, orgId)
-        const last = await auditStore.lastBefore(tx, orgId, before)
+        const last = await auditStore.lastBefore(tx, orgId, { before, now: now() })
         if (last === null) return 0
         return auditStore.prune(tx, orgId, { ...last, signature: await signer.sign(prunedText(orgId, last)) })
       }),

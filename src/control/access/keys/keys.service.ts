@@ -136,8 +136,9 @@ export const createKeysService = (
 
     /** The rows of a device's keys; call `forget` once they are deleted. */
     async ofDevice(db: Executor, deviceId: string) {
-      const hashes = await keysStore.hashesOfDevice(db, deviceId)
-      return { rows: keysStore.rowsOfDevice(deviceId), forget: () => authentication.forget(hashes) }
+      const found = await keysStore.ofDevice(db, deviceId)
+      const forget = () => authentication.forget(found.map(({ hash }) => hash))
+      return { ids: found.map(({ id }) => id), rows: keysStore.rowsOfDevice(deviceId), forget }
     },
 
     /**

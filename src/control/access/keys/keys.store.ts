@@ -185,10 +185,8 @@ export const keysStore = {
     return rows.map(({ hash }) => hash)
   },
 
-  async hashesOfDevice(db: Executor, deviceId: string): Promise<string[]> {
-    const rows = await db.selectFrom('keys').select('hash').where('device_id', '=', deviceId).execute()
-    return rows.map(({ hash }) => hash)
-  },
+  ofDevice: (db: Executor, deviceId: string): Promise<{ id: string; hash: string }[]> =>
+    db.selectFrom('keys').select(['id', 'hash']).where('device_id', '=', deviceId).execute(),
 
   /** For reading or deleting them. */
   rowsOfDevice: (deviceId: string) => sql`from keys t where t.device_id = ${deviceId}`,

@@ -34,7 +34,7 @@ const decide = (world: World, user_code: string, approve: boolean, key?: string,
   post(world, '/decision', { user_code, approve }, key, headers)
 
 it('signs in a program once its code is approved, with what the approver holds, and only once', async () => {
-  const { world, make } = await guarded()
+  const { world, admin, make } = await guarded()
   const approver = await make({ name: 'reader', scopes: ['models:read'], org_id: 'acme', expires_in_days: 9 })
   const started = await begin(world)
   expect(started).toEqual({
@@ -82,6 +82,11 @@ it('signs in a program once its code is approved, with what the approver holds, 
   expect(await poll(world, started)).toMatchObject({ status: 400, error: 'expired_token' })
   await world.request('DELETE', `/api/v1/keys/${approver.id}`, { key: approver.api_key })
   expect((await world.request('GET', '/api/v1/keys/self', { key })).status).toBe(401)
+
+  const log = async () => JSON.stringify((await world.request('GET', '/api/v1/audit?org_id=acme', { key: admin })).body)
+  expect(await log()).toContain('"svc on build-7"')
+  await world.request('DELETE', `/api/v1/audit/names/key/${approver.id}?org_id=acme`, { key: admin })
+  expect(await log()).not.toContain('"svc on build-7"')
 })
 
 it('tells the program that it was denied, that its code expired, or that the approver is no longer valid', async () => {

@@ -32,6 +32,7 @@ const KEPT = [
   },
   { what: 'references in the audit log', why: 'Its hash chain must stay intact; the names are erased.' },
   { what: 'a keyed hash of the device_id', why: 'The device must not enroll again on its own.' },
+  { what: 'results of statistics', why: 'They describe groups, and are the record of who requested what.' },
   { what: 'backups, logs, and what integrations received', why: 'Their own retention deletes them.' },
 ]
 
@@ -52,7 +53,7 @@ export const createErasures = (
     readonly devices: DevicesService
     readonly heartbeats: Pick<HeartbeatsService, 'flush' | 'history'>
     readonly keys: Pick<KeysService, 'ofDevice'>
-    readonly audit: Pick<Audit, 'eraseNames'>
+    readonly audit: Pick<Audit, 'eraseDevice'>
     readonly signer: Signer
     readonly deviceHash: ReturnType<typeof createDeviceHash>
   },
@@ -64,13 +65,13 @@ export const createErasures = (
   const eraseIn = async (tx: Executor, device: StoredDevice, caller: Caller, hash: string) => {
     if (!(await erasuresStore.lockDevice(tx, device.id))) throw notFound('Device', device.deviceId)
     for (const one of contributors) await one.beforeErasure?.(tx, device)
-    const { rows, forget } = await keys.ofDevice(tx, device.id)
+    const { ids: keyIds, rows, forget } = await keys.ofDevice(tx, device.id)
     const erased: Record<string, number> = { device: 1 }
     for (const [kind, own] of [...rowsOf(device), ['keys', rows] as const])
       erased[kind] = await erasuresStore.erase(tx, own)
     await erasuresStore.deleteDevice(tx, device.id)
     const of = { orgId: device.orgId, kind: 'device', id: device.id }
-    erased.audit_names = await audit.eraseNames(tx, of.orgId, { ...of, email: null })
+    erased.audit_names = await audit.eraseDevice(tx, device.id, keyIds)
     const id = newId()
     const erasedAt = now()
     const by = { kind: caller.personId === undefined ? 'key' : 'person', id: actorOf(caller) }

@@ -122,6 +122,17 @@ it('the round of an erased device cannot be replayed, which does not mean that i
   })
 })
 
+it('the audit log does not keep the name of a device as that of its revoked key', async () => {
+  const { must, register, erase } = await setUp()
+  const { id } = await register('carols-phone')
+  const { keys } = (await must('GET', '/keys?devices=true')) as { keys: Body[] }
+  await must('DELETE', `/keys/${keys.find(({ name }) => name === 'carols-phone')!.id}`)
+  const log = async () => JSON.stringify(await must('GET', '/audit?action=revokeKey'))
+  expect(await log()).toContain('carols-phone')
+  expect(await erase('carols-phone')).toMatchObject({ body: { device: id, erased: { keys: 1, audit_names: 1 } } })
+  expect(await log()).not.toContain('carols-phone')
+})
+
 it('the reason why a round failed no longer names an erased device', async () => {
   const { must, register, erase, world } = await setUp()
   const devices = [await register('phone'), await register('phone 2')]

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
+import { CURRENT_EVENT } from './integration-work.report.ts'
 import type { LogEvent } from './log-messages.ts'
 
 export interface DeadLetter {
@@ -17,9 +18,8 @@ export const deadLettersStore = {
   /** Oldest first. */
   async deadLetters(db: Executor, id: string, limit: number): Promise<DeadLetter[]> {
     const { rows } = await sql<{ id: number; event: LogEvent; reason: string; at: Date }>`
-      select id, event, reason, at from integration_dead_letters where integration_id = ${id} order by id limit ${limit}`.execute(
-      db,
-    )
+      select id, ${CURRENT_EVENT} as event, reason, at from integration_dead_letters
+      where integration_id = ${id} order by id limit ${limit}`.execute(db)
     return rows
   },
 
@@ -30,7 +30,7 @@ export const deadLettersStore = {
         select id from integration_dead_letters
         where integration_id = ${id} and id > ${after} and (lease_until is null or lease_until <= now())
         order by id limit 1 for update skip locked)
-      returning id, event, reason, at, lease_until::text as lease`.execute(db)
+      returning id, ${CURRENT_EVENT} as event, reason, at, lease_until::text as lease`.execute(db)
     return rows[0] ?? null
   },
 

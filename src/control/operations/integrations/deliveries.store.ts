@@ -60,6 +60,12 @@ const WAITING_EVENTS = sql`(i.org_id is null or e.org_id = i.org_id) and (i.topi
 /** Those that can be delivered: events of an older transaction that is still open may yet appear before others. */
 const DELIVERABLE_EVENTS = sql`e.tx < pg_snapshot_xmin(pg_current_snapshot()) and ${WAITING_EVENTS}`
 
+/** Names in the audit log can be erased, so a dead letter does not keep a copy. */
+const withoutNames = (event: LogEvent): LogEvent => {
+  if (!event.type.startsWith('audit.')) return event
+  return { ...event, payload: { ...event.payload, actor_name: null, object_name: null, address: null } }
+}
+
 /** What integrations have delivered, what is pending, and what was given up. */
 export const deliveriesStore = {
   async backlog(db: Executor, id: string): Promise<Backlog> {
@@ -187,7 +193,7 @@ export const deliveriesStore = {
     )
     await sql`
       insert into integration_dead_letters (integration_id, event, reason, at)
-      values (${id}, ${JSON.stringify(letter.event)}::jsonb, ${letter.reason}, ${letter.now})`.execute(tx)
+      values (${id}, ${JSON.stringify(withoutNames(letter.event))}::jsonb, ${letter.reason}, ${letter.now})`.execute(tx)
     await sql`
       delete from integration_dead_letters where integration_id = ${id} and id in (
         select id from integration_dead_letters where integration_id = ${id} order by id desc offset ${MAX_DEAD_LETTERS})`.execute(

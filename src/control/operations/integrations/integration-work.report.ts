@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
+import type { LogEvent } from './log-messages.ts'
 import type { DueSubject, MeasuredRound, Subject } from './mlflow.ts'
 
 /** Audit chains with entries that the integration has not reached. */
@@ -30,6 +31,17 @@ const WAITING = sql`(
     and e.seq > coalesce((i.audit_cursor ->> h.org_id)::bigint, 0)
   union all
   select i.id, coalesce(s.ended_at, s.created_at) from ${behind(null)}) as w (id, at)`
+
+const nameOf = (kind: RawBuilder<unknown>, id: string) => sql`(
+  select n.name from audit_names n where n.org_id = coalesce(event -> 'payload' ->> 'org_id', '')
+    and n.kind = ${kind} and n.id = event -> 'payload' ->> ${id}::text)`
+
+/** The event of a dead letter. An entry of the audit log has the names that the log has now: some may be erased since. */
+export const CURRENT_EVENT = sql<LogEvent>`case when event ->> 'type' like 'audit.%' then
+  jsonb_set(event, '{payload}', (event -> 'payload') || jsonb_build_object(
+    'actor_name', ${nameOf(sql`event -> 'payload' ->> 'actor_kind'`, 'actor_id')},
+    'object_name', ${nameOf(sql`event -> 'payload' ->> 'object_kind'`, 'object_id')},
+    'address', ${nameOf(sql`'address'`, 'address_id')})) else event end`
 
 /** Records of other modules that integrations deliver. */
 export const integrationWork = {

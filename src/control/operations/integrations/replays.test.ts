@@ -71,3 +71,32 @@ it('a letter that is refused again can be replayed at once; one of a process tha
   expect(await replay()).toEqual({ delivered: LETTERS - 3, remaining: 1, error: null })
   expect(sent()).not.toContain(`"e${LETTERS}"`)
 })
+
+it('a letter about an entry of the audit log has the names that the log has at the time: erased ones are gone', async () => {
+  const world = await startWorld()
+  const [phone, admin] = [await world.register('carols-phone'), await world.register('admin')]
+  const receiver = await startReceiver()
+  const ask = async (method: string, path: string, key: string, body?: object) =>
+    (await world.request(method, `/api/v1${path}`, { key, ...(body && { body }) })).body as Record<string, unknown>
+  const hook = { kind: 'logs', type: 'webhook', endpoint: receiver.url, topics: ['audit'] }
+  receiver.respond = (_request, response) => void response.writeHead(422).end()
+  const { id } = await ask('POST', '/integrations', admin.key, hook)
+  await ask('POST', '/device-groups', phone.key, { org_id: 'default', name: 'ward' })
+  const letters = async () => {
+    await world.advance(1)
+    const found = await ask('GET', `/integrations/${id}/dead-letters`, admin.key)
+    return (found.dead_letters as { event: { type: string; payload: object } }[]).map(({ event }) => event)
+  }
+  await expect.poll(letters).toContainEqual(expect.objectContaining({ type: 'audit.createGroup' }))
+  const group = async () => (await letters()).find(({ type }) => type === 'audit.createGroup')!.payload
+  expect(await group()).toMatchObject({ actor_name: 'carols-phone', object_name: 'ward', address: '127.0.0.1' })
+  await ask('POST', '/devices/carols-phone/erase', admin.key, { confirm: 'carols-phone' })
+  expect(await group()).toMatchObject({ actor_name: null, object_name: 'ward' })
+  const stored = await world.database!.sql.selectFrom('integration_dead_letters').select('event').execute()
+  expect(JSON.stringify(stored)).not.toContain('carols-phone')
+  receiver.respond = (_request, response) => void response.writeHead(204).end()
+  const sent = receiver.texts().length
+  await ask('POST', `/integrations/${id}/replay`, admin.key)
+  expect(receiver.texts().slice(sent).join()).toContain('audit.createGroup')
+  expect(receiver.texts().slice(sent).join()).not.toContain('carols-phone')
+})

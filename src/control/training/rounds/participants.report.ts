@@ -24,6 +24,14 @@ export const participantsReport = {
     return rows.map(({ id }) => id)
   },
 
+  /** Whether devices of other organizations were selected. */
+  async hasOthers(db: Executor, roundId: string, orgId: string): Promise<boolean> {
+    const { rows } = await sql`
+      select from round_participants p join devices d on d.id = p.device_id
+      where p.round_id = ${roundId} and d.org_id is distinct from ${orgId} limit 1`.execute(db)
+    return rows.length > 0
+  },
+
   /** A page of the round's participants, sorted by user-chosen id. */
   async page(
     db: Executor,

@@ -121,7 +121,7 @@ export const createPrivacyCosts = (
       // The cost of this round alone; a round outside a federation's ledger shows only that.
       const { epsilon, accountant } = await ledger.lossOf(requested, { spent: [], more: [steps] }, delta)
       const sampling = { sampling: 'poisson', population, sampleRate, denominator: requested.targetDevices } as const
-      const privacy = { ...requested.privacy, ...sampling, noise: 'sum-of-four', delta, epsilon, accountant } as const
+      const privacy = { ...requested.privacy, ...sampling, noise: 'of-updates', delta, epsilon, accountant } as const
       if (requested.federationId === null) return work({ privacy, population, quote: null })
       return ledger.withQuote(requested, requested.federationId, steps, (quote) => work({ privacy, population, quote }))
     },

@@ -234,4 +234,17 @@ describe('the sum of a private round', () => {
     expect((receipt.updates as object[])[0]).toMatchObject({ weight: 1 / 5 })
     expect((await send('POST', `/training/rounds/${body.id}/receipt/replay`)).body).toMatchObject({ matches: true })
   })
+
+  it('has other noise for other updates, so that a round that ends again after a restore reveals no difference', async () => {
+    const { world, fleet, start, deliver, sumOf } = await openPrivate(2)
+    const sumWith = async (values: readonly number[]) => {
+      const { id } = (await start({ target_devices: 2, min_devices: 2 }, 1)).body as { id: string }
+      await world.database!.sql.updateTable('rounds').set('noise_seed', 'ab'.repeat(32)).where('id', '=', id).execute()
+      for (const device of fleet) await deliver(id, device, values)
+      return world.advance(1).then(() => sumOf(id))
+    }
+    const [first, again] = [await sumWith([0.5, 0, 0, 0]), await sumWith([0.5, 0, 0, 0])]
+    expect(again).toEqual(first)
+    expect((await sumWith([0, 0.5, 0, 0]))[2]).not.toBe(first[2])
+  })
 })

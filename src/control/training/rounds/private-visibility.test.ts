@@ -119,6 +119,31 @@ it("in a federation's round, only a device's own organization sees what it repor
   }
 })
 
+it("no member sees who was drawn for a federation's private round, not even the one that started it", async () => {
+  const { admin, send, keyOf, found } = await openFederation()
+  const federation = await found(['beta'])
+  const [owner, beta] = [await keyOf('acme'), await keyOf('beta')]
+  const boss = await keyOf('acme', ['admin', 'training:read'])
+  for (const key of [owner, beta]) await send(key, 'POST', '/devices/register', { device_id: 'd' })
+  const model = (await send(owner, 'POST', '/models', { name: 'scanner' })).body.id as string
+  await send(owner, 'POST', `/models/${model}/versions/upload`, formOf(weights, {}, 'model.safetensors'))
+  const privacy = { noise_multiplier: 2, clip_norm: 1 }
+  await send(owner, 'PUT', `/federations/${federation}/privacy/budget`, { total_epsilon_budget: 50 })
+  const start = { target_devices: 2, min_devices: 2, global_model_id: model, federation, privacy }
+  const { id } = (await send(owner, 'POST', '/training/rounds/start', start)).body
+  for (const part of ['participants', 'updates', 'receipt']) {
+    expect(await send(boss, 'GET', `/training/rounds/${id}/${part}`)).toMatchObject({
+      status: 403,
+      body: { message: expect.stringContaining('epsilon assumes that no member knows which devices were drawn') },
+    })
+  }
+  expect((await send(admin, 'GET', `/training/rounds/${id}/participants`)).body).toMatchObject({ total: 2 })
+  await send(owner, 'DELETE', `/federations/${federation}/members/beta`)
+  await send(owner, 'POST', `/training/rounds/${id}/cancel`)
+  const alone = await send(owner, 'POST', '/training/rounds/start', { ...start, target_devices: 1, min_devices: 1 })
+  expect((await send(boss, 'GET', `/training/rounds/${alone.body.id}/participants`)).body).toMatchObject({ total: 1 })
+})
+
 it('an update with an out-of-range norm is clipped instead of failing a private round, whose reason would name it', async () => {
   const { world, send, keyOf } = await openFederation()
   const writer = await keyOf('acme')

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import type { AggregationResult, PrivacyPlan } from '../../../aggregation/aggregation-messages.ts'
 import { buildReceipt, type Receipt } from '../../../aggregation/receipt.ts'
@@ -103,7 +103,7 @@ export const createRoundAggregation = (
       stateOutputPath,
       controlOutputPath,
       population: round.plan.population ?? null,
-      privacy: privacyOf(round),
+      privacy: privacyOf(round, delivered),
       turn: turnOf(round),
       outputPath,
     })
@@ -202,12 +202,19 @@ const weightsIn = (round: StoredRound, delivered: readonly DeliveredUpdate[]) =>
     weight: round.plan.secure?.maxWeight === 1 ? 1 / delivered.length : null,
   }))
 
-const privacyOf = (round: StoredRound): PrivacyPlan | null => {
-  const { privacy, noiseSeed } = round
+/** Other updates get other noise: after a backup is restored, a round may end again without some, and noise that is equal cancels out. */
+const seedFor = (seed: string, delivered: readonly DeliveredUpdate[]): string => {
+  const files = delivered.map(({ update }) => update.fileHash).sort()
+  return createHmac('sha256', Buffer.from(seed, 'hex')).update(JSON.stringify(files)).digest('hex')
+}
+
+const privacyOf = (round: StoredRound, delivered: readonly DeliveredUpdate[]): PrivacyPlan | null => {
+  const { privacy } = round
   if (privacy === null) return null
-  if (noiseSeed === null) throw conflict("The seed of this round's noise was deleted with its updates.")
+  if (round.noiseSeed === null) throw conflict("The seed of this round's noise was deleted with its updates.")
   const { clipNorm, noiseMultiplier, denominator, adaptiveClip, noise } = privacy
-  const hardened = noise === 'sum-of-four'
+  const hardened = noise !== undefined
+  const noiseSeed = noise === 'of-updates' ? seedFor(round.noiseSeed, delivered) : round.noiseSeed
   return { clipNorm, noiseMultiplier, denominator, noiseSeed, hardened, adaptive: adaptiveClip ? {} : null }
 }
 

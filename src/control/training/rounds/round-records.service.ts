@@ -1,6 +1,6 @@
 import type { Receipt } from '../../../aggregation/receipt.ts'
 import { type Caller, sees } from '../../../domain/access.ts'
-import { conflict } from '../../../domain/errors.ts'
+import { conflict, forbidden } from '../../../domain/errors.ts'
 import { reasonForOthers } from '../../../domain/failure-reasons.ts'
 import { requireMayInspect } from '../../../domain/private-round.ts'
 import type { Context } from '../../context.ts'
@@ -30,14 +30,28 @@ export const createRoundRecords = (
     readonly rounds: Pick<RoundsService, 'get'>
   },
 ) => {
+  /**
+   * The round. Epsilon assumes that nobody knows which devices were drawn, so the organization of a federation's private round
+   * sees them only if they are all its own. @throws forbidden
+   */
+  const inspected = async (caller: Caller, id: string): Promise<StoredRound> => {
+    const round = await rounds.get(caller, id)
+    requireMayInspect(caller, round)
+    if (round.privacy === null || round.federationId === null || caller.orgId === null) return round
+    if (!(await participantsReport.hasOthers(database.sql, round.id, caller.orgId))) return round
+    throw forbidden(
+      'Devices of other members take part in this private round. Its participants and updates can be seen only with an ' +
+        "'admin' key that is not bound to an organization: epsilon assumes that no member knows which devices were drawn.",
+    )
+  }
+
   return {
     /**
      * All devices selected for the round, and their outcomes; for a private round, admins only. A device's description of a
      * failure is shown to its own organization only.
      */
     async participants(caller: Caller, id: string, page: { limit: number; offset: number }) {
-      const round = await rounds.get(caller, id)
-      requireMayInspect(caller, round)
+      const round = await inspected(caller, id)
       const found = await participantsReport.page(database.sql, round.id, page)
       const participants = found.participants.map((one) => {
         const { failureReason: reason } = one
@@ -52,8 +66,7 @@ export const createRoundRecords = (
      * follows from its weights, is hidden in private rounds, and shown only to its own organization in a federation's.
      */
     async updates(caller: Caller, id: string, page: { limit: number; offset: number }) {
-      const round = await rounds.get(caller, id)
-      requireMayInspect(caller, round)
+      const round = await inspected(caller, id)
       const { receipt, screening } = await roundsStore.records(database.sql, round.id)
       const screened = new Map(screening?.map((one) => [one.update_id, one]))
       const weights = new Map(receipt?.updates.map((one) => [one.update_id, one.weight]))
@@ -73,8 +86,7 @@ export const createRoundRecords = (
     },
 
     async receipt(caller: Caller, id: string): Promise<{ round: StoredRound; receipt: Receipt }> {
-      const round = await rounds.get(caller, id)
-      requireMayInspect(caller, round)
+      const round = await inspected(caller, id)
       const { receipt } = await roundsStore.records(database.sql, round.id)
       if (receipt === null) {
         throw conflict(`The round is ${round.status}; a receipt exists once it is completed.`)

@@ -105,8 +105,11 @@ export interface RoundPrivacy {
   readonly sampling?: 'poisson'
   readonly population?: number
   readonly adaptiveClip: boolean
-  /** How the noise is generated; absent before version 1.1, when each element got one draw. */
-  readonly noise?: 'sum-of-four'
+  /**
+   * How the noise is generated: four draws for each element, from a seed that depends on the updates. In rounds of unreleased
+   * builds (`sum-of-four`) it does not; absent before version 1.1, when each element got one draw.
+   */
+  readonly noise?: 'sum-of-four' | 'of-updates'
   /** The privacy cost of this round alone, at `delta`; absent in rounds from before it was recorded. */
   readonly delta?: number
   readonly epsilon?: number

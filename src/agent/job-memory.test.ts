@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { emptyFolder } from '../../test/databases.ts'
@@ -9,6 +9,7 @@ import { encodeModel } from '../sdk/trainers/weights-codec.ts'
 import type { AgentTrainer } from './agent-trainer.ts'
 import { builtInTrainer } from './built-in-trainer.ts'
 import { readCsv } from './csv.ts'
+import { openJobMemory } from './job-memory.ts'
 import { workOnRound } from './round-work.ts'
 
 const model = encodeModel(initialModel({ features: 2, hidden: [], classes: 2, seed: 1 }), new Map())
@@ -126,4 +127,17 @@ test('a damaged memory is set aside, and the built-in trainer starts without it'
     [memory, `${memory}.damaged`].map((path) => path.slice(memories.length + 1)),
   )
   expect((await readFile(memory)).length).toBe(first.length)
+})
+
+test('the newest twenty memories are kept, and the last one even while the clock is behind', async () => {
+  const [folder, source] = [join(await emptyFolder(), 'jobs'), join(await emptyFolder(), 'memory')]
+  const keep = async (jobId: string, at: Date): Promise<void> => {
+    await writeFile(source, jobId)
+    await utimes(source, at, at)
+    await openJobMemory(folder, jobId).keep(source)
+  }
+  const jobs = Array.from({ length: 21 }, (_, index) => `job-${index}`)
+  for (const [index, job] of jobs.entries()) await keep(job, new Date(2026, 0, index + 1))
+  await keep('job-now', new Date(60_000))
+  expect((await readdir(folder)).sort()).toEqual([...jobs.slice(2), 'job-now'].sort())
 })

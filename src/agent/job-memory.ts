@@ -1,5 +1,5 @@
 import { readdir, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { renameDurably } from '../platform/files/durable-file.ts'
 import { makeFolder } from '../platform/files/make-folder.ts'
 
@@ -28,12 +28,13 @@ export const openJobMemory = (folder: string, jobId: string): JobMemory => {
     keep: async (file) => {
       await makeFolder(folder, 0o700)
       await renameDurably(file, path)
-      const names = await readdir(folder)
-      if (names.length <= JOBS_KEPT) return
+      // Without it: while the clock is behind, as after a boot of a device without a battery, it seems to be the oldest.
+      const others = (await readdir(folder)).filter((name) => name !== basename(path))
+      if (others.length < JOBS_KEPT) return
       const aged = await Promise.all(
-        names.map(async (name) => ({ name, at: (await stat(join(folder, name))).mtimeMs })),
+        others.map(async (name) => ({ name, at: (await stat(join(folder, name))).mtimeMs })),
       )
-      const old = aged.sort((a, b) => b.at - a.at).slice(JOBS_KEPT)
+      const old = aged.sort((a, b) => b.at - a.at).slice(JOBS_KEPT - 1)
       await Promise.all(old.map(({ name }) => rm(join(folder, name), { force: true })))
     },
     setAside: async () => {

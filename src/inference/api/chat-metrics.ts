@@ -33,7 +33,7 @@ export const createChatMetrics = (registry: Registry): ChatMetrics => {
   const seconds = (name: string, help: string, buckets: readonly number[]): Histogram<'model'> =>
     new Histogram({ name: `inference_${name}_seconds`, help, labelNames: ['model'], buckets: [...buckets], registers })
 
-  const chats = counter('chats_total', 'Chat requests by model and outcome', ['model', 'outcome'])
+  const chats = counter('chats_total', 'Chats and completions by model and outcome', ['model', 'outcome'])
   const promptTokens = counter('prompt_tokens_total', 'Prompt tokens', ['model'])
   const cachedTokens = counter('cached_prompt_tokens_total', 'Prompt tokens found in the cache', ['model'])
   const completionTokens = counter('completion_tokens_total', 'Generated tokens', ['model'])

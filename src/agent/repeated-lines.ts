@@ -1,3 +1,5 @@
+import { isLogged } from '../domain/repeated-failures.ts'
+
 const MAX_REMEMBERED = 1000
 
 /** Passes lines on as they arrive. Lines that repeat the last remembered run are held back until the first difference. */
@@ -34,7 +36,6 @@ export const suppressRepeats = (onLine: (line: string) => void) => {
   }
 }
 
-const LOGGED_EVERY = 300
 const MAX_MESSAGES = 100
 
 /** Logs messages that repeat ever more rarely: a month without the service would otherwise be 60 MB on a device's disk. */
@@ -46,7 +47,7 @@ export const limitRepeats = (log: (message: string) => void) => {
       if (counts.size >= MAX_MESSAGES) counts.clear()
       const count = (counts.get(text) ?? 0) + 1
       counts.set(text, count)
-      if ((count & (count - 1)) === 0 || count % LOGGED_EVERY === 0) log(message)
+      if (isLogged(count)) log(message)
     },
 
     /** The cause is over: the next messages are news. */

@@ -1,11 +1,9 @@
+import { isLogged } from '../domain/repeated-failures.ts'
 import { unaudited } from './audit-note.ts'
 import type { ControlEventBus, ControlEvents } from './events.ts'
 
 /** A service that is often restarted, such as that of a laptop, may never run for an hour. */
 const FIRST_RUN_MS = 10 * 60_000
-
-/** During an outage, tasks that run every second would fill the log: after their first failures, only every 300th is logged. */
-const LOGGED_EVERY = 300
 
 /** Events that start a task right after their commit; a function decides whether an event does. */
 type WakeOn = {
@@ -56,10 +54,7 @@ export const startPeriodicTasks = (
       const message = String(error)
       const count = failure?.message === message ? failure.count + 1 : 1
       failure = { message, count }
-      const isPowerOfTwo = (count & (count - 1)) === 0
-      if (isPowerOfTwo || count % LOGGED_EVERY === 0) {
-        log.error({ task: task.name, err: error, failures: count }, 'a periodic task failed')
-      }
+      if (isLogged(count)) log.error({ task: task.name, err: error, failures: count }, 'a periodic task failed')
     }
 
     const runOnce = async (): Promise<void> => {

@@ -21,20 +21,22 @@ const followers = new WeakMap<AbortSignal, { readonly all: Set<AbortController>;
  * combined one would leave some bytes. However many follow a signal, it has one listener.
  */
 export const abortWith = (signal: AbortSignal, controller: AbortController): (() => void) => {
+  if (signal.aborted) controller.abort(signal.reason)
+  const { all, abort } = followers.get(signal) ?? follow(signal)
+  all.add(controller)
+  return () => {
+    if (!all.delete(controller) || all.size > 0) return
+    followers.delete(signal)
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+const follow = (signal: AbortSignal) => {
   const all = new Set<AbortController>()
   const abort = (): void => {
     for (const each of all) each.abort(signal.reason)
   }
-  const found = followers.get(signal) ?? { all, abort }
-  if (found.all === all) {
-    followers.set(signal, found)
-    signal.addEventListener('abort', abort)
-  }
-  found.all.add(controller)
-  if (signal.aborted) controller.abort(signal.reason)
-  return () => {
-    if (!found.all.delete(controller) || found.all.size > 0) return
-    followers.delete(signal)
-    signal.removeEventListener('abort', found.abort)
-  }
+  followers.set(signal, { all, abort })
+  signal.addEventListener('abort', abort)
+  return { all, abort }
 }

@@ -1,35 +1,17 @@
 import { expect, test } from 'vitest'
-import { plainReply } from '../text/reasoning.ts'
 import { type Occupied, planBatch } from './batch-plan.ts'
+import { choiceWith } from './choice.fixture.ts'
 import type { Choice } from './choice.ts'
-import { anyText } from './choice.ts'
 
-const choice = (id: number, tokens: number, filled: number, drafts: readonly number[] = []): Choice => ({
-  id,
-  promptTokens: tokens,
-  tokens: Array.from({ length: tokens }, (_, index) => index),
-  limit: 1000,
-  request: {
-    messages: [],
-    maxTokens: null,
-    temperature: 0,
-    topP: 1,
-    seed: 1,
-    stop: [],
-    responseFormat: { type: 'text' },
-  },
-  sampler: { next: async () => 0, dispose: () => undefined },
-  text: { push: () => ({ text: '', stopped: null, read: '' }), end: () => ({ text: '', stopped: null }) },
-  reply: plainReply,
-  closing: anyText,
-  filled,
-  cachedTokens: 0,
-  drafts,
-  speculation: null,
-  reasoningTokens: 0,
-  started: false,
-  over: false,
-})
+const choice = (id: number, tokens: number, filled: number, drafts: readonly number[] = []): Choice =>
+  choiceWith({
+    id,
+    promptTokens: tokens,
+    tokens: Array.from({ length: tokens }, (_, index) => index),
+    filled,
+    drafts,
+    started: false,
+  })
 
 const plan = (occupied: readonly Occupied[], more: { batch?: number; prompt?: number; apart?: boolean } = {}) =>
   planBatch(occupied, {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { createReasoningReader, plainReply } from '../text/reasoning.ts'
 import { createDetokenizer, cutAtStops } from '../text/text-stream.ts'
-import { anyText, type Choice, eventsOf } from './choice.ts'
+import { choiceWith } from './choice.fixture.ts'
+import { anyText, eventsOf } from './choice.ts'
 import { createTokenLog } from './token-log.ts'
 
 // The tokens are bytes, or the words below, by their number from 256 on.
@@ -17,33 +18,13 @@ const logOf = (
   { stop = [] as string[], reasons = false, closing = anyText, step = 1 } = {},
 ) => {
   const log = createTokenLog({ bytesOf, detokenize, vocabulary: 264 }, 0, null)
-  const choice: Choice = {
-    id: 1,
-    promptTokens: 1,
-    tokens: [0],
+  const choice = choiceWith({
     limit: tokens.length + 1,
-    request: {
-      messages: [],
-      maxTokens: null,
-      temperature: 0,
-      topP: 1,
-      seed: 1,
-      stop,
-      responseFormat: { type: 'text' },
-    },
-    sampler: { next: async () => 0, dispose: () => undefined },
     text: cutAtStops(createDetokenizer(detokenize), stop),
     reply: reasons ? createReasoningReader(false, null) : plainReply,
     closing,
     log,
-    filled: 0,
-    cachedTokens: 0,
-    drafts: [],
-    speculation: null,
-    reasoningTokens: 0,
-    started: true,
-    over: false,
-  }
+  })
   const shown: [string, string[]][] = []
   for (let at = 0; at < tokens.length && !choice.over; at += step) {
     const some = tokens.slice(at, at + step)

@@ -736,7 +736,7 @@ export interface paths {
         };
         /**
          * Export all data stored about a device
-         * @description One document, with at most 1,000 rows of each kind; no secrets and no weights.
+         * @description One document, with at most 1,000 rows of each kind; no secrets and no weights. `truncated` says that there are more: `offset` skips these.
          */
         get: operations["exportDevice"];
     };
@@ -4378,7 +4378,7 @@ export interface components {
         /** @description Rows of one kind, without secrets or weights */
         ExportedRows: {
             rows: { [key: string]: unknown; }[];
-            /** @description Whether there are more rows than the 1,000 included */
+            /** @description Whether there are more rows after these */
             truncated: boolean;
         };
         /**
@@ -12069,6 +12069,8 @@ export interface operations {
             query?: {
                 /** @description The device's organization; required for keys that are not bound to an organization if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
+                /** @description Number of rows of each kind to skip */
+                offset?: number;
             };
             path: {
                 /** @description The device's user-chosen id */

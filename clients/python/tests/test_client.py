@@ -56,6 +56,17 @@ def test_a_version_is_pushed_once_and_pulled_whole(client: Client, tmp_path: Pat
     assert [each.version for each in client.model("pushed").versions] == [1]
 
 
+def test_a_version_is_pulled_in_another_format(client: Client, tmp_path: Path) -> None:
+    fixtures = Path(__file__).parents[3] / "test" / "fixtures"
+    client.push("converted", fixtures / "from-keras" / "residual.keras", "1.0.0")
+    path = client.pull("converted", to=tmp_path, format="onnx")
+    assert path.suffix == ".onnx"
+    assert b"MatMul" in path.read_bytes() or b"Gemm" in path.read_bytes()
+    with pytest.raises(TributaryError, match="cannot be converted to pytorch") as refused:
+        client.pull("converted", to=tmp_path, format="pytorch")
+    assert refused.value.status == 404
+
+
 def test_what_is_no_file_of_weights_is_refused_or_warned_of(
     client: Client, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -60,7 +60,7 @@ def test_a_token_admits_a_device_once_and_its_key_is_kept_for_the_owner_only(
     with pytest.raises(TributaryError) as caught:
         tributary.run(service.url, device_id="kitchen", train=no_training, state_dir=tmp_path)
     assert caught.value.status == 401
-    assert "pass a key with devices:write as enrollment_token" in caught.value.message
+    assert "pass a code of svc devices invite as join_code" in caught.value.message
     token = admin.request("POST", "/keys", {"name": "enrolls", "scopes": ["devices:write"]})["api_key"]
     stop = threading.Event()
     home = tmp_path / "new"
@@ -91,6 +91,23 @@ def test_a_token_admits_a_device_once_and_its_key_is_kept_for_the_owner_only(
     assert admin.train("guarded", rounds=1, min_devices=1).wait(timeout=PATIENCE).status == "completed"
     again.end()
     assert (again.errors, stop.is_set()) == ([], False)
+
+
+def test_a_join_code_admits_a_device_that_trains(guarded: tuple[Service, Client], tmp_path: Path) -> None:
+    service, admin = guarded
+    code = admin.request("POST", "/pairings", {})["code"]
+    admin.push("joined", {"w": np.zeros(1, "f4")}, "1.0.0")
+    job = admin.train("joined", rounds=1, min_devices=1)
+    # As `svc devices invite` prints it. The second start has no use for the code.
+    for _ in range(2):
+        fleet = Fleet(service.url, tmp_path)
+        fleet.add("porch", lambda weights, plan: (weights, 1, {}), join_code=f"{code}@{service.url}")
+        assert job.wait(timeout=PATIENCE).status == "completed"
+        fleet.end()
+        assert fleet.errors == []
+    assert admin.device("porch").platform == "python"
+    with pytest.raises(TributaryError, match="has been used"):
+        tributary.run(service.url, device_id="other", train=no_training, state_dir=tmp_path, join_code=code)
 
 
 def test_a_name_that_is_taken_elsewhere_is_refused(service: Service, tmp_path: Path) -> None:

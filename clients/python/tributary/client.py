@@ -37,6 +37,8 @@ PAGE = 100
 POLL_SECONDS = 1.0
 SLOW_POLL_SECONDS = 5.0
 FAST_POLL_PERIOD_SECONDS = 60.0
+#: How long `pull` waits for a conversion.
+CONVERSION_SECONDS = 600.0
 _NESTED: dict[type, dict[str, type]] = {Model: {"versions": Version}, records.Job: {"history": records.JobRound}}
 
 
@@ -356,17 +358,35 @@ class Client:
         path = f"/models/{quote(name)}/versions/{quote(str(version))}"
         self.connection.call("DELETE", path, repeats=False)
 
-    def pull(self, name: str, version: str | int = "latest", to: str | os.PathLike[str] = ".") -> Path:
-        """Download a version's file, verified by hash, to a folder or file path, complete or not at all."""
-        of_version = f"/models/{quote(name)}/versions/{quote(str(version))}"
-        path = f"{of_version}/download"
-        try:
-            head = self.connection.retrying(f"GET {path}", lambda: self.connection.open("HEAD", path))
-        except TributaryError as error:
-            # A response to HEAD has no body, which would contain the service's error. This request raises it.
-            if error.code == "unknown":
-                self.request("GET", of_version)
-            raise
+    def pull(
+        self,
+        name: str,
+        version: str | int = "latest",
+        to: str | os.PathLike[str] = ".",
+        *,
+        format: str | None = None,
+    ) -> Path:
+        """Download a version's file, verified by hash, to a folder or file path, complete or not at all.
+
+        With a `format` that the catalog converts to, such as "onnx", the file in that format; waits up to ten minutes for
+        a conversion.
+        """
+        path = f"/models/{quote(name)}/versions/{quote(str(version))}/download"
+        if format is not None:
+            path += f"?{urllib.parse.urlencode({'format': format})}"
+        ends = time.monotonic() + CONVERSION_SECONDS
+        while True:
+            try:
+                head = self.connection.retrying(f"GET {path}", lambda: self.connection.open("HEAD", path))
+                break
+            except TributaryError as error:
+                if error.status == 404 and error.retry_after is not None and time.monotonic() < ends:
+                    self.connection.pause(error.retry_after)
+                    continue
+                # A response to HEAD has no body, which would contain the service's error. This request raises it.
+                if error.code == "unknown":
+                    self.connection.open("GET", path).close()
+                raise
         with head as answer:
             digest = hex_of("X-Model-Hash", answer.headers["x-model-hash"])
             size = int(answer.headers["content-length"])

@@ -61,6 +61,8 @@ class Device:
         self._assignments_tag = ""
         #: Sent with the next heartbeat: they may have changed since the device was registered.
         self.capabilities: Mapping[str, Any] | None = None
+        #: Sent too: a device that was admitted by a join code does not train until it says so.
+        self.trains: bool | None = None
 
     def register(
         self,
@@ -78,6 +80,13 @@ class Device:
             "trains": trains,
         }
         answer = self.connection.call("POST", "/devices/register", body, expects=("api_key",))
+        self.connection.key = key = str(answer["api_key"])
+        return key
+
+    def join(self, code: str) -> str:
+        """Register with a code of `svc devices invite`, with or without the address after it, and return the key."""
+        body = {"code": code.partition("@")[0], "device_id": self.device_id, "platform": "python"}
+        answer = self.connection.call("POST", "/pairings/claim", body, expects=("api_key",))
         self.connection.key = key = str(answer["api_key"])
         return key
 
@@ -101,13 +110,14 @@ class Device:
                 **({} if status is None else {"status": status}),
                 "metrics": dict(metrics or {}),
                 **({} if self.capabilities is None else {"capabilities": dict(self.capabilities)}),
+                **({} if self.trains is None else {"trains": self.trains}),
             },
             query={"wait_seconds": wait_seconds, "known_assignments": self._assignments_tag},
             timeout=wait_seconds + 30,
             until=until,
             expects=("last_heartbeat",),
         )
-        self.capabilities = None
+        self.capabilities = self.trains = None
         reading = timestamp("last_heartbeat", answer["last_heartbeat"])
         self._clock_lead = _surely_ahead(reading, sent_at, time.time())
         known, self._assignments_tag = self._assignments_tag, answer.get("assignments_tag", self._assignments_tag)
@@ -310,15 +320,15 @@ def sign_in(
     *,
     device_id: str | None,
     api_key: str | None,
+    join_code: str | None,
     enrollment_token: str | None,
     capabilities: Mapping[str, Any] | None,
     stop: threading.Event,
 ) -> Device:
     """The device of this program: from the given key, the stored key, or a new registration."""
 
-
     def described(device: Device) -> Device:
-        device.capabilities = capabilities
+        device.capabilities, device.trains = capabilities, True
         return device
 
     if api_key is not None:
@@ -330,11 +340,18 @@ def sign_in(
         return described(Device(url, known[0], api_key=known[1], stop=stop))
     for names in range(INVENTED_NAMES):
         device = Device(url, device_id or invent_device_id(), stop=stop)
+        if join_code is not None:
+            state.save(url, device.device_id, device.join(join_code))
+            log.info("Joined %s as %s.", url, device.device_id)
+            return described(device)
         try:
             key = device.register(enrollment_token=enrollment_token, capabilities=capabilities)
         except TributaryError as error:
             if error.status == 401 and enrollment_token is None:
-                asked = "pass a key with devices:write as enrollment_token, or run svc login."
+                asked = (
+                    "pass a code of svc devices invite as join_code, or a key with devices:write as enrollment_token, "
+                    "or run svc login."
+                )
                 raise TributaryError(error.code, f"{url} admits devices by token: {asked}", 401) from None
             if error.status != 409:
                 raise

@@ -42,6 +42,7 @@ def run(
     evaluate: Evaluate | None = None,
     device_id: str | None = None,
     api_key: str | None = None,
+    join_code: str | None = None,
     enrollment_token: str | None = None,
     capabilities: Mapping[str, Any] | None = None,
     torch: bool = False,
@@ -62,10 +63,11 @@ def run(
     It is also called with a job's last model, which no update follows.
 
     Registers once and stores the key in `state_dir` (SERVICE_HOME, otherwise ~/.svc), in a folder for this service and
-    `device_id` that one program uses at a time. `enrollment_token` is a key with devices:write for services that require
-    one, by default the key of `svc login`; `api_key` is the key of a device that is already registered. Waits while the
-    service is unreachable, and resumes a round that it had not submitted. Raises errors that waiting cannot fix: a name
-    that is taken, an `api_key` or token that is refused, a folder that is in use, and, with `rounds`, RoundFailed.
+    `device_id` that one program uses at a time. Where the service requires it, `join_code` admits this device (a code of
+    `svc devices invite`, ignored once the device is registered), or `enrollment_token`, a key with devices:write, by
+    default the key of `svc login`; `api_key` is the key of a device that is already registered. Waits while the service
+    is unreachable, and resumes a round that it had not submitted. Raises errors that waiting cannot fix: a name that is
+    taken, an `api_key`, code, or token that is refused, a folder that is in use, and, with `rounds`, RoundFailed.
     """
     if not log.hasHandlers():
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
@@ -82,7 +84,8 @@ def run(
         try:
             while True:
                 try:
-                    device = sign_in(url, state, device_id=device_id, api_key=api_key, stop=stop, **enrollment)
+                    given = {"device_id": device_id, "api_key": api_key, "join_code": join_code}
+                    device = sign_in(url, state, **given, **enrollment, stop=stop)
                     if loop.device is None:
                         log.info("Device %s is waiting for rounds at %s.", device.device_id, url)
                     loop.device = device

@@ -94,6 +94,7 @@ export const devices: Resource = {
     entry('invite', 'print a command that enrolls another machine', () => import('./invite.command.ts')),
     action('export', 'export everything that is stored about a device', 'GET /api/v1/devices/{device_id}/export', {
       args: [deviceArgument],
+      options: [option('--offset <rows>', 'skip this many rows of each kind (default: 0)', 'offset', 'number')],
     }),
     action('erase', 'erase a device and its data', 'POST /api/v1/devices/{device_id}/erase', {
       args: [argument('device', 'a device, by its device id', { find: 'device', field: 'confirm' })],

@@ -64,7 +64,7 @@ export const define = (command: Command, session: Session): void => {
       else for (const { join } of invitations) out.line(`svc agent --join ${join}`)
       out.note(
         'Each code admits one device, once, within five minutes. The device only runs delivered models; ' +
-          'for one that also trains, append --data and a CSV file.',
+          'for one that also trains, append --data and a CSV file. In Python, pass the code to tributary.run as join_code.',
       )
       if (others === null) {
         out.note(

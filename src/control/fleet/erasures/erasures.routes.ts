@@ -5,7 +5,15 @@ import type { Static } from '../../../platform/http/wire.schema.ts'
 import { present } from '../devices/devices.present.ts'
 import { DeviceParams, OrgQuery } from '../devices/devices.schema.ts'
 import { presentAssignment } from '../heartbeats/heartbeats.present.ts'
-import { DeviceExport, EraseBody, Erasure, ErasureList, ErasureParams, ErasuresQuery } from './erasures.schema.ts'
+import {
+  DeviceExport,
+  DeviceExportQuery,
+  EraseBody,
+  Erasure,
+  ErasureList,
+  ErasureParams,
+  ErasuresQuery,
+} from './erasures.schema.ts'
 import type { Erasures, StoredErasure } from './erasures.service.ts'
 
 type Receipt = Omit<Static<typeof Erasure>, 'document' | 'signature' | 'public_key'>
@@ -25,17 +33,23 @@ export const erasuresRoutes = (app: App, erasures: Erasures, now: () => Date): v
     '/api/v1/devices/:device_id/export',
     {
       schema: {
-        ...one,
+        params: DeviceParams,
+        querystring: DeviceExportQuery,
         operationId: 'exportDevice',
         summary: 'Export all data stored about a device',
-        description: 'One document, with at most 1,000 rows of each kind; no secrets and no weights.',
+        description:
+          'One document, with at most 1,000 rows of each kind; no secrets and no weights. `truncated` says that there are more: `offset` skips these.',
         response: { 200: DeviceExport },
       },
       config: { access: 'admin', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
     },
     async (request) => {
       const named = { deviceId: request.params.device_id, orgId: request.query.org_id }
-      const { device, heartbeats, assignments, data } = await erasures.export(callerOf(request), named)
+      const { device, heartbeats, assignments, data } = await erasures.export(
+        callerOf(request),
+        named,
+        request.query.offset,
+      )
       return {
         exported_at: now().toISOString(),
         device: present(device, now()),

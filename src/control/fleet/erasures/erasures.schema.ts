@@ -10,7 +10,7 @@ import {
   Timestamp,
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
-import { Device, DeviceName } from '../devices/devices.schema.ts'
+import { Device, DeviceName, OrgQuery } from '../devices/devices.schema.ts'
 import { examples } from '../fleet.examples.ts'
 import { Assignment } from '../heartbeats/heartbeats.schema.ts'
 
@@ -28,9 +28,19 @@ export const DeviceExport = Body('DeviceExport', 'All data stored about a device
     Type.String(),
     Part('ExportedRows', 'Rows of one kind, without secrets or weights', {
       rows: Type.Array(FreeObject, { maxItems: 1000 }),
-      truncated: Type.Boolean({ description: 'Whether there are more rows than the 1,000 included' }),
+      truncated: Type.Boolean({ description: 'Whether there are more rows after these' }),
     }),
   ),
+})
+
+export const DeviceExportQuery = Type.Object({
+  ...OrgQuery.properties,
+  offset: Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000_000,
+    default: 0,
+    description: 'Number of rows of each kind to skip',
+  }),
 })
 
 export const EraseBody = Body('DeviceErasureRequest', 'Confirmation of which device to erase', examples.eraseDevice, {

@@ -99,14 +99,14 @@ export const createErasures = (
       contributors.push(contributor)
     },
 
-    /** Returns everything that is stored about a device, at most 1,000 rows of each kind. */
-    async export(caller: Caller, { deviceId, orgId }: NamedDevice) {
+    /** Returns everything that is stored about a device: at most 1,000 rows of each kind, after `offset` others. */
+    async export(caller: Caller, { deviceId, orgId }: NamedDevice, offset: number) {
       await heartbeats.flush()
       const device = await devices.get(caller, deviceId, { orgId })
       const held = await keys.ofDevice(database.sql, device.id)
       const data: Record<string, { rows: Record<string, unknown>[]; truncated: boolean }> = {}
       for (const [kind, own] of [...rowsOf(device), ['keys', held.rows] as const]) {
-        const rows = await erasuresStore.read(database.sql, own, MAX_ROWS + 1)
+        const rows = await erasuresStore.read(database.sql, own, { limit: MAX_ROWS + 1, offset })
         data[kind] = { rows: rows.slice(0, MAX_ROWS), truncated: rows.length > MAX_ROWS }
       }
       const assignments = contributors.flatMap((one) => one.assignmentsOf?.(device) ?? [])

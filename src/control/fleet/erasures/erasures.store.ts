@@ -23,10 +23,14 @@ export const fleetRowsOf: RowsOfDevice = ({ id }) => ({
 })
 
 export const erasuresStore = {
-  /** Reads at most `limit` rows of a kind. */
-  async read(db: Executor, rows: RawBuilder<unknown>, limit: number): Promise<Record<string, unknown>[]> {
+  /** Reads a page of the rows of a kind, in an order that does not change. */
+  async read(
+    db: Executor,
+    rows: RawBuilder<unknown>,
+    { limit, offset }: { limit: number; offset: number },
+  ): Promise<Record<string, unknown>[]> {
     const found = await sql<{ row: Record<string, unknown> }>`
-      select to_jsonb(t) - ${OMITTED}::text[] as row ${rows} limit ${limit}`.execute(db)
+      select to_jsonb(t) - ${OMITTED}::text[] as row ${rows} order by 1 limit ${limit} offset ${offset}`.execute(db)
     return found.rows.map(({ row }) => row)
   },
 

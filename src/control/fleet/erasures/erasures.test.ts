@@ -338,6 +338,28 @@ it('requests for a device that is erased at the same time never fail with a serv
   expect(failed).toEqual([])
 })
 
+it('an export continues after the rows of earlier ones', async () => {
+  const { world, must, register } = await setUp()
+  const { id } = await register('phone')
+  await sql`with groups as (
+    insert into device_groups (id, org_id, name, description, group_type, tags, created_at)
+    select gen_random_uuid(), 'default', 'group ' || n, '', 'static', '{}', now() from generate_series(1, 1500) n returning id
+  ) insert into device_group_members (group_id, device_id, added_at) select id, ${id}, now() from groups`.execute(
+    world.database!.sql,
+  )
+  const groupsFrom = async (offset: number) => {
+    const { data } = await must('GET', `/devices/phone/export?offset=${offset}`)
+    return (data as Record<string, { rows: Body[]; truncated: boolean }>).groups!
+  }
+  const pages = [await groupsFrom(0), await groupsFrom(1000), await groupsFrom(1500)]
+  expect(pages.map(({ rows, truncated }) => [rows.length, truncated])).toEqual([
+    [1000, true],
+    [500, false],
+    [0, false],
+  ])
+  expect(new Set(pages.flatMap(({ rows }) => rows.map(({ group_id }) => group_id))).size).toBe(1500)
+})
+
 it('every table with rows about devices is exported and erased with the device', async () => {
   const { world } = await setUp()
   const db = world.database!.sql

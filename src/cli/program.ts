@@ -70,7 +70,7 @@ Environment:
   SVC_PAGER, PAGER       pager for long tables (default: less)
   NO_COLOR               print no colors
 
-Exit codes: 0 success, 1 failure, 2 usage error.`
+Exit codes: 0 success, 1 failure, 2 usage error, 130 Ctrl-C, 143 SIGTERM.`
 
 interface Chosen {
   readonly load: CommandEntry['load']

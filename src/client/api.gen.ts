@@ -4163,6 +4163,7 @@ export interface components {
          *         {
          *           "name": "current",
          *           "sample_size": 120,
+         *           "failed_devices": 0,
          *           "accuracy": 0.31,
          *           "loss": null,
          *           "allocation": 0.5,
@@ -4178,6 +4179,7 @@ export interface components {
          *         {
          *           "name": "candidate",
          *           "sample_size": 120,
+         *           "failed_devices": 0,
          *           "accuracy": 0.33,
          *           "loss": null,
          *           "allocation": 0.5,
@@ -5732,6 +5734,8 @@ export interface components {
             name: string;
             /** @description Devices with a report */
             sample_size: number;
+            /** @description Devices that last reported that they cannot run it */
+            failed_devices: number;
             accuracy: number | null;
             loss: number | null;
             /** @description The share of devices; all of them sum to 1 */

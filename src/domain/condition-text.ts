@@ -56,10 +56,22 @@ export const conditionOf = (text: string): DeviceCondition | null => {
   return found === undefined ? null : { field: fieldOf(found), op: 'exists', value: not === '' }
 }
 
+/** In a value that is not quoted, what was meant to begin another condition. */
+const JOINED = /\s(?:AND|OR)\s|&&|\|\||(?:\sor\s|[,;])\s*[^\s=!<>^(),;]+\s*(?:[=<>^]|!=|in\s*\()/su
+
+const isJoined = (text: string): boolean => {
+  const list = MEMBERSHIP.exec(text.trim())?.[2]
+  const values = list === undefined ? [COMPARISON.exec(text.trim())?.[3] ?? ''] : (list.match(LISTED) ?? [])
+  return values.some((value) => JOINED.test(value.replaceAll(/"(?:\\.|[^"\\])*"/gsu, '')))
+}
+
 /** Like `conditionOf`; returns a sentence if the text is not a condition, or seems to be a mistake. */
 export const conditionOrFault = (text: string): DeviceCondition | string => {
   const condition = conditionOf(text)
   if (condition === null) return `It must be ${CONDITION_GRAMMAR}.`
+  if (isJoined(text)) {
+    return 'Conditions are joined with "and", in lowercase; there is no "or". Put a value that contains such words, or a comma, in quotes.'
+  }
   if (infiniteIn(condition.value) !== null) return 'A number is out of range.'
   const { field } = condition
   if (isDeviceField(field) || text.includes(field)) return condition
@@ -78,7 +90,7 @@ export const conditionTexts = (text: string): readonly string[] =>
 const valueText = (condition: Compared, value: Scalar): string => {
   if (typeof value !== 'string') return String(value)
   const isPlain = value === value.trim() && scalarOf(condition, value) === value
-  return isPlain && !(condition.op === 'in' ? /[",]|^$|\sand\s/ : /,|^[=<>]|\sand\s/).test(value)
+  return isPlain && !JOINED.test(value) && !(condition.op === 'in' ? /[",]|^$|\sand\s/ : /,|^[=<>]|\sand\s/).test(value)
     ? value
     : JSON.stringify(value)
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { conditionOf, conditionText, conditionTexts } from './condition-text.ts'
+import { conditionOf, conditionOrFault, conditionText, conditionTexts } from './condition-text.ts'
 import { FILTER_CASES, FILTERED_DEVICES } from './device-filter.fixture.ts'
 import { type DeviceCondition, filterTest, readFilter } from './device-filter.ts'
 
@@ -125,6 +125,23 @@ describe('a condition as text', () => {
       conditions[1],
     ])
   })
+
+  it.each([
+    'site=berlin or ram_gb>4',
+    'site=berlin AND gpu',
+    'site=berlin && gpu',
+    'site=berlin, ram_gb>=4',
+    'os in (14) or os in (15)',
+  ])('%j is taken for several conditions, unless its value is quoted', (text) => {
+    expect(conditionOrFault(text)).toContain('joined with "and"')
+    const quoted = conditionText(conditionOf(text)!)
+    expect([quoted.includes('"'), conditionOrFault(quoted)]).toEqual([true, conditionOf(text)])
+  })
+
+  it.each(['chip=A, B', 'chip=black or white', 'chip=a=b', 'chip in (a=b, c=d)', 'chip="x or y=1"'])(
+    '%j is one condition',
+    (text) => expect(conditionOrFault(text)).toEqual(conditionOf(text)),
+  )
 
   it.each(['', '=1', '!', '>=6', 'a!b', 'a=>6', 'a = <6', 'a in 1,2', 'platform android', '(a)'])(
     '%j is none',

@@ -120,6 +120,19 @@ describe('a verdict', () => {
     expect(limits).toEqual([-0.02, -0.02, 0.02, 0.02])
   })
 
+  it('counts a relative margin as uncertain as the mean that it is a share of', () => {
+    const doubled = { ...settings, metricMargins: { crash_rate: 1 } }
+    const of = (share: number, n: number) => ({
+      crash_rate: momentsOf(Array.from({ length: n }, (_, k) => (k < share * n ? 1 : 0))),
+    })
+    // Twice 0.1 is 0.2 +- 0.052 (500 devices), and the canary's 0.14 +- 0.030: the difference is -0.06 +- 0.060.
+    const [comparison] = judge(of(0.14, 500), of(0.1, 500), doubled).comparisons
+    expect(comparison!.finding).toBe('unclear')
+    expect(comparison!.margin).toBeCloseTo(0.1, 12)
+    expect(comparison!.interval!.lower).toBeCloseTo(0.04 - 0.0609, 3)
+    expect(comparison!.interval!.upper).toBeCloseTo(0.04 + 0.0609, 3)
+  })
+
   it('can be explained', () => {
     const { comparisons } = judge(accuracy(around(0.85)), accuracy(around(0.9)), settings)
     expect(comparisons.map(explain)).toEqual([

@@ -39,7 +39,10 @@ export interface Comparison {
   readonly metric: string
   readonly canary: { readonly devices: number; readonly mean: number | null }
   readonly current: { readonly devices: number; readonly mean: number | null }
-  /** Of canary mean - current mean; null if there is too little data. */
+  /**
+   * Of canary mean - current mean; null if there is too little data. If the margin is a share of the current mean, the interval
+   * includes the margin's uncertainty, so that it can be compared with the margin.
+   */
   readonly interval: { readonly lower: number; readonly upper: number } | null
   /** The difference up to which the canary counts as no worse. */
   readonly margin: number
@@ -60,19 +63,29 @@ const intervalOf = (canary: Moments, current: Moments, level: number): Compariso
   return { lower: canary.mean - current.mean, upper: canary.mean - current.mean }
 }
 
+const moved = ({ lower, upper }: { readonly lower: number; readonly upper: number }, by: number) => ({
+  lower: lower + by,
+  upper: upper + by,
+})
+
 const compare = (metric: string, allowed: number, canary: Moments, current: Moments, level: number): Comparison => {
-  const interval = intervalOf(canary, current, level)
   const isMaximized = goalOf(metric) === 'maximize'
   const margin = isMaximized ? allowed : allowed * Math.abs(current.mean)
+  // A relative limit is as uncertain as the mean that it is a share of, so the canary is compared with the limit itself.
+  const factor = isMaximized ? 1 : 1 + allowed * Math.sign(current.mean)
+  const base = { count: current.count, mean: current.mean * factor, m2: current.m2 * factor * factor }
+  const found = intervalOf(canary, base, level)
+  const interval = found === null || isMaximized ? found : moved(found, margin)
   // How much worse the canary may be: for accuracy, for example, lower is worse.
   const worse =
-    interval === null
+    found === null
       ? null
       : isMaximized
-        ? { least: -interval.upper, most: -interval.lower }
-        : { least: interval.lower, most: interval.upper }
+        ? { least: -found.upper, most: -found.lower }
+        : { least: found.lower, most: found.upper }
+  const limit = isMaximized ? margin : 0
   const finding =
-    worse === null ? 'unclear' : worse.most <= margin ? 'no_worse' : worse.least > margin ? 'worse' : 'unclear'
+    worse === null ? 'unclear' : worse.most <= limit ? 'no_worse' : worse.least > limit ? 'worse' : 'unclear'
   return { metric, canary: side(canary), current: side(current), interval, margin, finding }
 }
 

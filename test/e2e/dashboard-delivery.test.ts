@@ -158,7 +158,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await type('Step, %', '49')
     await type('Every, min', '10')
     await expectAccessible(page)
-    await confirm('Start with 2 devices', /^Reaches 4 devices/)
+    await confirm('Start with about 2 devices', /^Reaches 4 devices/)
     await page.getByRole('heading', { name: 'my-model 2.0.0', level: 1 }).waitFor()
     await page.getByText(/^Now 50%,/).waitFor()
 
@@ -394,6 +394,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await press('Create a code')
     const code = await page.getByText(/^[0-9A-Z]{4}-[0-9A-Z]{4}$/).textContent()
     await page.getByRole('img', { name: new RegExp(`/pair\\?code=${code}$`) }).waitFor()
+    await page.getByText(`svc agent --join ${code}@${world.baseUrl}`, { exact: true }).waitFor()
     await expectAccessible(page)
     const claimed = await world.request('POST', '/api/v1/pairings/claim', { body: { code, device_id: 'phone' } })
     expect(claimed).toMatchObject({ status: 200, body: { org_id: 'other' } })

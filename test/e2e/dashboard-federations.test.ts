@@ -192,6 +192,10 @@ describe.skipIf(!hasBrowser())('federations in the dashboard', () => {
     expect(await model.getAttribute('href')).toBe(`/models/${shared.body.id}`)
     expect(tab.wrong()).toEqual([])
 
+    await tab.visit(`/federations/${id}`)
+    await page.getByRole('button', { name: 'Leave league' }).click()
+    await page.getByLabel('Type league to confirm').waitFor()
+    await page.keyboard.press('Escape')
     await tab.visit('/federations/00000000-0000-4000-8000-000000000000')
     await page.getByRole('alert').waitFor()
     expect([await tab.heading(), await page.title()]).toEqual(['Federation', 'Federation · Tributary'])

@@ -38,6 +38,7 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     await page.getByLabel('Password').fill(PASSWORD)
     await page.getByRole('button', { name: 'Join' }).click()
     await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
+    await page.getByText('Your account is ready.').waitFor()
     expect(await page.getByLabel('Email').inputValue()).toBe('ada@acme.example')
     await expectAccessible(page)
     await page.getByLabel('Password').fill(PASSWORD)

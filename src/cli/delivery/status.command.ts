@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { sizeWords } from '../../domain/sizes.ts'
+import { Failure } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Output } from '../output.ts'
 import { timeWords } from '../resources/cells.ts'
@@ -84,15 +85,24 @@ export const define = (command: Command, session: Session): void => {
       const { out } = session
       const connection = await session.signedIn({ apiBase })
       const status = await statusOf(connection, name)
-      if (json) out.json(presented(status))
-      else {
+      if (json && !isWatched) return out.json(presented(status))
+      if (!json) {
         showModel(out, status)
         showPlans(out, status.plans)
       }
       if (!isWatched) return
       const { watch } = await import('./watch.ts')
-      await watch(connection, status, session)
+      if (!json) return watch(connection, status, session)
+      // The document shows how the plan ended, also if it failed.
+      const failure = await watch(connection, status, { ...session, out: { ...out, line: out.note } }).catch(asFailure)
+      out.json(presented(await statusOf(connection, name).catch((error: unknown) => Promise.reject(failure ?? error))))
+      if (failure) throw failure
     })
+}
+
+const asFailure = (error: unknown): Failure => {
+  if (error instanceof Failure) return error
+  throw error
 }
 
 const presented = ({ name, model, plans }: ModelStatus) => ({

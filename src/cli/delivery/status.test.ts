@@ -108,6 +108,25 @@ it('watching reports every change, and exits with 1 when the version is rolled b
   expect(await svc('status', 'm', '--watch')).toMatchObject({ exitCode, stderr })
 })
 
+it('watching with --json prints one document at the end, which says how the plan ended, and changes to stderr', async () => {
+  const { svc, env, world, report } = await startFleet(10)
+  await svc('deploy', 'm', '-v', '1.0.0', '--yes')
+  await report('active', '1.0.0')
+  await world.advance(3600)
+  await svc('deploy', 'm', '-v', '2.0.0', '-r', '90', '--yes')
+  await report('failed', '2.0.0', 'illegal instruction')
+  const ended = await runInProcess(['status', 'm', '--watch', '--json'], { env, now: world.now })
+  expect(ended.exitCode).toBe(1)
+  expect(JSON.parse(ended.stdout).plans[0]).toMatchObject({ version: '2.0.0', status: 'rolled_back' })
+
+  await svc('deploy', 'm', '-v', '2.0.0', '--yes')
+  const watching = runInProcess(['status', 'm', '--watch', '--json'], { env, now: world.now })
+  await report('active', '2.0.0')
+  const { exitCode, stdout } = await watching
+  expect(exitCode).toBe(0)
+  expect(JSON.parse(stdout).plans[0]).toMatchObject({ version: '2.0.0', status: 'completed' })
+})
+
 it('watching ends when the last device reports the version as active, without waiting for the next step', async () => {
   const { svc, env, world, report } = await startFleet(3)
   await svc('deploy', 'm', '--yes')

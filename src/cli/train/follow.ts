@@ -29,10 +29,15 @@ const waitingNote = ({ waiting_for, waiting_until }: JobDetail): string =>
 
 /**
  * Prints each round as it ends and what the job waits for, with a progress bar on a terminal, until the job has ended. Ctrl-C does
- * not stop the job. Survives a restart of the service.
+ * not stop the job. Survives a restart of the service. With `json`, prints the ended job to stdout and the rounds to stderr.
  * @throws Failure with the job's reason if the job did not complete
  */
-export const follow = async (session: Session, connection: Connection, id: string): Promise<JobDetail> => {
+export const follow = async (
+  session: Session,
+  connection: Connection,
+  id: string,
+  json: boolean,
+): Promise<JobDetail> => {
   const { io, out } = session
   const isTerminal = io.stderr.isTTY === true
   let shown = 0
@@ -41,6 +46,7 @@ export const follow = async (session: Session, connection: Connection, id: strin
     clear()
     out.note(text)
   }
+  const line = json ? note : out.line
   const clearing: Session = { ...session, out: { ...out, note } }
   const reported = new Set<string>()
   const evaluated = new Set<string>()
@@ -54,15 +60,16 @@ export const follow = async (session: Session, connection: Connection, id: strin
     for (const [index, round] of job.history.entries()) {
       if (!OVER.includes(round.status) || reported.has(round.round_id)) continue
       reported.add(round.round_id)
-      out.line(roundLine(round, places[index]!, job.rounds))
+      line(roundLine(round, places[index]!, job.rounds))
     }
     for (const [index, round] of job.history.entries()) {
-      const line = evaluated.has(round.round_id) ? null : evaluationLine(round, places[index]!)
-      if (line === null) continue
+      const evaluation = evaluated.has(round.round_id) ? null : evaluationLine(round, places[index]!)
+      if (evaluation === null) continue
       evaluated.add(round.round_id)
-      out.line(line)
+      line(evaluation)
     }
     if (job.ended_by !== null) {
+      if (json) out.json(job)
       if (job.status === 'completed') return job
       throw new Failure(`The job ${job.status === 'stopped' ? 'was stopped' : 'failed'}: ${job.reason}`)
     }
@@ -81,7 +88,6 @@ export const follow = async (session: Session, connection: Connection, id: strin
 /** Follows a job, then prints its result. */
 export const followToResult = async (session: Session, connection: Connection, id: string, json: boolean) => {
   const { out } = session
-  const job = await follow(session, connection, id)
-  if (json) out.json(job)
-  else out.line(`Completed: ${job.reason} ${await resultOf(connection, job)}`)
+  const job = await follow(session, connection, id, json)
+  if (!json) out.line(`Completed: ${job.reason} ${await resultOf(connection, job)}`)
 }

@@ -14,7 +14,8 @@ export const define = (command: Command, session: Session): void => {
       let job = await jobOf(session, connection, model)
       if (following) {
         const { follow } = await import('./follow.ts')
-        job = await follow(session, connection, job.id)
+        job = await follow(session, connection, job.id, json === true)
+        if (json) return
       }
       if (json) return session.out.json(job)
       printJob(session.out, job)

@@ -159,6 +159,24 @@ it('follows a job to its end, with a line for each round, and pulls the result b
   expect([...new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)]).toEqual([0.5, 1, 2])
 })
 
+it('prints only the ended job to stdout when it follows with --json, also of a stopped job', async () => {
+  const { world, devices, svc } = await opened()
+  const following = svc('train', 'start', 'm', '--rounds', '1', '--follow', '--json')
+  await deliver(world, devices, { local_loss: 0.5 })
+  const { exitCode, stdout, stderr } = await following
+  const { id, ended_by } = JSON.parse(stdout)
+  expect({ exitCode, ended_by }).toEqual({ exitCode: 0, ended_by: 'rounds_done' })
+  expect(stderr).toContain('Round 1 of 1: loss 0.5000, 2 updates\n')
+  const again = await svc('train', 'status', id, '--follow', '--json')
+  expect(JSON.parse(again.stdout)).toEqual(JSON.parse(stdout))
+
+  const job = JSON.parse((await svc('train', 'start', 'm', '--json')).stdout)
+  await svc('train', 'stop', job.id)
+  const stopped = await svc('train', 'status', job.id, '--follow', '--json')
+  expect(stopped).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('svc: The job was stopped: ') })
+  expect(JSON.parse(stopped.stdout)).toMatchObject({ id: job.id, status: 'stopped', ended_by: 'stopped' })
+})
+
 it.each([true, false])('says what a followed job waits for (on a terminal: %s)', async (isTTY) => {
   const { world, devices, key } = await opened()
   const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl }

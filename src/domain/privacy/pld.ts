@@ -61,7 +61,9 @@ export function epsilonOfPld(
     if (!bounds.every(({ epsilon }) => Number.isFinite(epsilon))) break
     const worse = bounds.reduce((one, other) => (other.epsilon > one.epsilon ? other : one))
     best = Math.min(best, worse.epsilon)
-    if (worse.noise < NOISE) break
+    // A bound without any rounding error is the window's lower end: the tilt is so high that smaller losses vanish.
+    const isBelow = worse.noise === 0 && worse.epsilon > 0
+    if (worse.noise < NOISE && !isBelow) break
   }
   return Number.isFinite(best) ? best : null
 }

@@ -12,12 +12,28 @@ export interface Window {
   readonly reach: number
   /** Probabilities are weighted by e^(tilt * loss). */
   readonly tilt: number
+  /** Whether the grid is as fine as the tolerance requires. */
+  readonly isFine: boolean
+}
+
+interface Requested {
+  readonly delta: number
+  readonly tilt: number
+  readonly tolerance: number
+  /** The maximum size. */
+  readonly points: number
 }
 
 const MIN_GRID = 2 ** 10
 /** Each kind of step costs several transforms of the whole grid, so many kinds use a smaller grid. */
 const KINDS_ON_LARGEST = 4
 const MIN_OF_MANY = 2 ** 14
+/** How many times the tolerance grid points may be apart: the loss of few steps is known only up to that distance. */
+const WIDEST = 10
+/** Lower tilts do not make a window smaller. */
+const MIN_TILT = 1 / 4
+/** With a lower tilt, the decisive part of delta varies faster than the tilt tells, so the grid must be finer. */
+const FINER = 8
 /** What may be cut off at the ends of a grid, as a share of delta. All of it is added back to delta. */
 const CUT = 1e-9
 /** Widths, tilts and reaches are rounded to steps, so that cached sums fit again when a round is added. */
@@ -30,14 +46,24 @@ export const TOPS = [1.15, 1.3, 1.6, 2, 3]
 const FAR_TOPS = [0.25, 0.5, 1, 2, 4]
 
 /**
+ * Returns the window of the highest tilt, at most the requested one, whose grid is fine enough; if there is none, that of the
+ * requested one. At low sampling rates, the order chosen by Rényi accounting may lie where moments explode, and its window
+ * is far too large.
+ */
+export function planWindow(kinds: readonly NoisySteps[], requested: Requested, moments: Moments): Window {
+  const first = windowAt(kinds, requested, moments)
+  let window = first
+  for (let tilt = requested.tilt / 2; !window.isFine && tilt >= MIN_TILT; tilt /= 2) {
+    window = windowAt(kinds, { ...requested, tilt, tolerance: requested.tolerance / FINER }, moments)
+  }
+  return window.isFine ? window : first
+}
+
+/**
  * Returns a window that contains the tilted total loss except for `CUT` (Chernoff's bound), on a grid that adds about
  * `tolerance` to epsilon at the order `tilt` + 1.
  */
-export function planWindow(
-  kinds: readonly NoisySteps[],
-  requested: { readonly delta: number; readonly tilt: number; readonly tolerance: number; readonly points: number },
-  moments: Moments,
-): Window {
+function windowAt(kinds: readonly NoisySteps[], requested: Requested, moments: Moments): Window {
   const { delta, tolerance } = requested
   const count = stepsOf(kinds)
   const tilt = 2 ** (Math.round(Math.log2(requested.tilt) * TILTS) / TILTS)
@@ -65,7 +91,7 @@ export function planWindow(
     bottom = Math.min(bottom, Math.max(...ofBottoms))
   }
   // Splitting adds width^2 / 6 to the variance of each step's loss, and so the tolerance to ln E[e^(tilt loss)] / tilt.
-  const finest = Math.sqrt((12 * tolerance) / (count * (requested.tilt + 1)))
+  const finest = Math.min(WIDEST * tolerance, Math.sqrt((12 * tolerance) / (count * (requested.tilt + 1))))
   const reach = Math.ceil(Math.sqrt(2 * Math.log(count / (CUT * delta))) * REACHES) / REACHES
   const largest = largestGrid(kinds.length, requested.points)
   const widest = Math.max(...kinds.map((kind) => lossRange(kind, reach)))
@@ -73,7 +99,7 @@ export function planWindow(
   const width = finest > fits ? onLadder(finest, Math.floor) : onLadder(fits, Math.ceil)
   let size = MIN_GRID
   while (size < largest && size * width < top - bottom) size *= 2
-  return { width, size, top, reach, tilt }
+  return { width, size, top, reach, tilt, isFine: finest > fits }
 }
 
 const largestGrid = (kinds: number, points: number): number => {

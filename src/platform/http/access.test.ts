@@ -44,6 +44,15 @@ test.each([
   expect(response.headers['www-authenticate']).toBe('Bearer realm="api"')
 })
 
+test('a request of a page without a session is told to sign in', async () => {
+  const { app } = await start()
+  const response = await app.inject({ url: '/any', headers: { 'sec-fetch-site': 'same-origin' } })
+  expect([response.statusCode, response.json().message]).toEqual([
+    401,
+    'You are not signed in, or your session has ended. Sign in again.',
+  ])
+})
+
 test('a valid key reaches the route, whatever the case of the scheme, and the route knows its caller', async () => {
   const { app } = await start()
   for (const scheme of ['Bearer', 'bearer', 'BEARER']) {

@@ -168,6 +168,12 @@ const PUBLIC_BODY_LIMIT = 64 * 1024
 /** CORS preflights, which a plugin answers and which cannot have a config. */
 const isPreflight = ({ method }: RouteOptions): boolean => method === 'OPTIONS'
 
+/** A browser drops the cookie of its session as soon as that ends; a page of this service sends no key. */
+const missingIn = ({ headers }: FastifyRequest): string =>
+  headers['sec-fetch-site'] === 'same-origin'
+    ? 'You are not signed in, or your session has ended. Sign in again.'
+    : "This endpoint needs an API key: send the header 'Authorization: Bearer <API key>'."
+
 /** Requires the key and the grant that each route's config specifies. */
 export const guardAccess = (app: App, { admit, ...guard }: AccessGuard & { readonly admit: Admit }): void => {
   app.decorate(ACCESS_GUARD, guard)
@@ -188,9 +194,7 @@ export const guardAccess = (app: App, { admit, ...guard }: AccessGuard & { reado
       return done()
     }
     const identified = credentialsOf(request)
-    if (identified === null) {
-      return done(unauthorized("This endpoint needs an API key: send the header 'Authorization: Bearer <API key>'."))
-    }
+    if (identified === null) return done(unauthorized(missingIn(request)))
     identified
       .then((caller) => {
         calledBy(request)[CALLER] = caller

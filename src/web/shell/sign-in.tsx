@@ -41,7 +41,7 @@ const ByKey = ({ orgId, provider, ended, onOther }: WayProps) => (
           for you:
         </p>
         <Command>svc dashboard</Command>
-        <p>No key yet? An admin creates one with:</p>
+        <p>No key yet? The service prints one at its first start. An admin creates more with:</p>
         <Command>svc keys create "my dashboard"</Command>
       </>
     }
@@ -91,6 +91,7 @@ const ByPassword = ({ email, orgId, provider, ended, onStep, onOther }: Password
     }
   >
     <Ended name={ended} />
+    {email !== '' && ended === undefined && <p role="status">Your account is ready. Sign in with your password.</p>}
     <label>
       Email
       <input name="email" inputMode="email" required defaultValue={email} maxLength={254} autoComplete="username" />

@@ -61,11 +61,13 @@ describe('numbers', () => {
   })
 
   it('of bytes and durations have their unit', () => {
-    expect([0, 999, 1000, 123_456, 5_000_000_000, 9e21].map(bytes)).toEqual([
+    expect([0, 999, 1000, 123_456, 999_400, 999_600, 5_000_000_000, 9e21].map(bytes)).toEqual([
       '0 B',
       '999 B',
       '1.00 kB',
       '123 kB',
+      '999 kB',
+      '1.00 MB',
       '5.00 GB',
       '9000000 PB',
     ])
@@ -76,6 +78,17 @@ describe('numbers', () => {
 })
 
 describe('times', () => {
+  it('move on to the next unit instead of 60 of one', () => {
+    expect([59_400, 59_600, 3_569_000, 3_590_000, 84_500_000, 86_000_000].map(ago)).toEqual([
+      '59 s ago',
+      '1 min ago',
+      '59 min ago',
+      '1 h ago',
+      '23 h ago',
+      '1 d ago',
+    ])
+  })
+
   it('are relative to now, in the past or future', () => {
     expect([0, 42_000, 120_000, 7_200_000, 172_800_000, -720_000].map(ago)).toEqual([
       'just now',

@@ -33,7 +33,9 @@ const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
 
 export const bytes = (value: number | null | undefined): string => {
   if (value === null || value === undefined) return NONE
-  const power = value < 1000 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log10(value) / 3))
+  const unit = value < 1000 ? 0 : Math.floor(Math.log10(value) / 3)
+  // 999.6 kB would be shown as 1000 kB.
+  const power = Math.min(UNITS.length - 1, unit > 0 && value / 1000 ** unit >= 999.5 ? unit + 1 : unit)
   const scaled = value / 1000 ** power
   return `${power === 0 ? scaled : scaled.toFixed(scaled >= 100 ? 0 : scaled >= 10 ? 1 : 2)} ${UNITS[power]}`
 }
@@ -66,9 +68,9 @@ export const duration = (ms: number | null | undefined): string => {
 }
 
 const span = (ms: number): string => {
-  if (ms < MINUTE) return `${Math.round(ms / SECOND)} s`
-  if (ms < HOUR) return `${Math.round(ms / MINUTE)} min`
-  if (ms < DAY) return `${Math.round(ms / HOUR)} h`
+  if (ms < 59.5 * SECOND) return `${Math.round(ms / SECOND)} s`
+  if (ms < 59.5 * MINUTE) return `${Math.round(ms / MINUTE)} min`
+  if (ms < 23.5 * HOUR) return `${Math.round(ms / HOUR)} h`
   return `${Math.round(ms / DAY)} d`
 }
 

@@ -22,6 +22,7 @@ const interval = { lower: 0.004, upper: 0.036, level: 0.95 }
 const measured = (name: string, mean: number) => ({
   name,
   sample_size: 120,
+  failed_devices: 0,
   accuracy: mean,
   loss: null,
   allocation: 0.5,

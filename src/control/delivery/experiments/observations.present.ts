@@ -26,9 +26,10 @@ type Analysed = Awaited<ReturnType<ObservationsService['analytics']>>
 export const presentAnalysis = ({ experiment, metric, variants, analysis }: Analysed): Static<typeof Analytics> => ({
   experiment_id: experiment.id,
   status: experiment.status,
-  variants: variants.map(({ variant, devices, metrics }) => ({
+  variants: variants.map(({ variant, devices, failed, metrics }) => ({
     name: variant.name,
     sample_size: devices,
+    failed_devices: failed,
     accuracy: metrics.get('accuracy')?.devices.mean ?? null,
     loss: metrics.get('loss')?.devices.mean ?? null,
     allocation: variant.allocation,

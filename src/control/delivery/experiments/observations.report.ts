@@ -34,6 +34,14 @@ export const observationsReport = {
     )
   },
 
+  /** The user-chosen ids of the devices whose last report is that they cannot run their variant, with the reason. */
+  async failed(db: Executor, experimentId: string): Promise<{ deviceId: string; reason: string | null }[]> {
+    const { rows } = await sql<{ device_id: string; reason: string | null }>`
+      select d.device_id, p.reason from plan_reports p join devices d on d.id = p.device_id
+      where p.plan_id = ${experimentId} and p.state = 'failed'`.execute(db)
+    return rows.map(({ device_id: deviceId, reason }) => ({ deviceId, reason }))
+  },
+
   async device(db: Executor, id: string): Promise<AssignedDevice | null> {
     const row = await db
       .selectFrom('devices')

@@ -131,6 +131,7 @@ export const Analytics = Body(
       Part('MeasuredVariant', 'What the devices of a variant measured', {
         name: Type.String(),
         sample_size: Type.Integer({ minimum: 0, description: 'Devices with a report' }),
+        failed_devices: Type.Integer({ minimum: 0, description: 'Devices that last reported that they cannot run it' }),
         accuracy: Nullable(Type.Number()),
         loss: Nullable(Type.Number()),
         allocation: Allocation,

@@ -1,6 +1,8 @@
 import { type Caller, holds, sees } from '../../../domain/access.ts'
 import { conflict, forbidden, notFound } from '../../../domain/errors.ts'
+import { variantOf } from '../../../domain/experiment.ts'
 import { analyseExperiment, type ExperimentAnalysis } from '../../../domain/experiment-analysis.ts'
+import { plural } from '../../../domain/plural.ts'
 import { type Moments, mergeMoments, NO_MOMENTS } from '../../../domain/statistics/moments.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { Context } from '../../context.ts'
@@ -31,11 +33,7 @@ interface Measurement {
 /** What devices measure in experiments, and the analysis of it. */
 export const createObservationsService = (
   context: Context,
-  {
-    ...parts
-  }: PlacementParts & {
-    readonly plans: Pick<DeliveryPlans, 'find' | 'tests' | 'refresh'>
-  },
+  parts: PlacementParts & { readonly plans: Pick<DeliveryPlans, 'find' | 'tests' | 'refresh'> },
 ) => {
   const { now, database } = context
   const { experiments, plans } = parts
@@ -142,18 +140,25 @@ export const createObservationsService = (
     ): Promise<{
       experiment: StoredExperiment
       metric: string
-      variants: { variant: StoredVariant; devices: number; metrics: ReadonlyMap<string, MetricSample> }[]
+      variants: {
+        variant: StoredVariant
+        devices: number
+        failed: number
+        metrics: ReadonlyMap<string, MetricSample>
+      }[]
       analysis: ExperimentAnalysis
     }> {
       const experiment = await experiments.get(caller, id)
       const metric = requested ?? experiment.primaryMetric
-      const [samples, counts] = await Promise.all([
+      const [samples, counts, failures] = await Promise.all([
         observationsStore.samples(database.sql, id),
         observationsStore.devices(database.sql, id),
+        failuresOf(database.sql, experiment),
       ])
       const variants = experiment.variants.map((variant, index) => ({
         variant,
         devices: counts.get(index) ?? 0,
+        failed: failures[index]!.length,
         metrics: new Map(samples.filter((one) => one.variant === index).map((one) => [one.metric, one])),
       }))
       const analysis = analyseExperiment({
@@ -166,7 +171,8 @@ export const createObservationsService = (
           metrics: new Map<string, Moments>([...metrics].map(([name, sample]) => [name, sample.devices])),
         })),
       })
-      const warnings = [...experiments.replacementsOf(experiment), ...analysis.warnings]
+      const failed = variants.flatMap(({ variant }, index) => failureWarning(variant.name, failures[index]!))
+      const warnings = [...experiments.replacementsOf(experiment), ...failed, ...analysis.warnings]
       return { experiment, metric, variants, analysis: { ...analysis, warnings } }
     },
   }
@@ -186,6 +192,22 @@ const gather = (): { add(place: Omit<Reading, 'values' | 'metric'>, metrics: Met
     },
     all: () => [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, reading]) => reading),
   }
+}
+
+/** Returns the reasons of the devices that failed, by variant. */
+const failuresOf = async (db: Executor, experiment: StoredExperiment): Promise<(string | null)[][]> => {
+  const reasons = experiment.variants.map((): (string | null)[] => [])
+  for (const { deviceId, reason } of await observationsReport.failed(db, experiment.id))
+    reasons[variantOf(experiment, deviceId)]!.push(reason)
+  return reasons
+}
+
+/** Devices that cannot run a variant measure nothing with it, so the variant looks better than it is. */
+const failureWarning = (variant: string, reasons: readonly (string | null)[]): string[] => {
+  if (reasons.length === 0) return []
+  const [given] = reasons.filter((reason) => reason !== null)
+  const example = given === undefined ? '' : ` (one of them: ${given})`
+  return [`Variant '${variant}' failed on ${plural(reasons.length, 'device')}, which its figures leave out${example}.`]
 }
 
 const notRunning = ({ status }: { readonly status: string }) =>

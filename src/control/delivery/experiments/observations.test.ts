@@ -59,6 +59,7 @@ describe('the analytics of an experiment', () => {
         {
           name: 'control',
           sample_size: 10,
+          failed_devices: 0,
           accuracy: close(2.33),
           loss: 2,
           allocation: 0.5,
@@ -67,6 +68,7 @@ describe('the analytics of an experiment', () => {
         {
           name: 'treatment',
           sample_size: 10,
+          failed_devices: 0,
           accuracy: close(0.75),
           loss: null,
           allocation: 0.5,
@@ -126,7 +128,7 @@ describe('the analytics of an experiment', () => {
   it('are nulls with the reason before anything is measured', async () => {
     const { ask, createHalves } = await openExperiments()
     const { id } = await createHalves({ primary_metric: 'loss', confidence_level: 0.9 })
-    const none = { sample_size: 0, accuracy: null, loss: null, allocation: 0.5, metrics: {} }
+    const none = { sample_size: 0, failed_devices: 0, accuracy: null, loss: null, allocation: 0.5, metrics: {} }
     expect(await ask('GET', `/${id}/analytics`)).toEqual({
       status: 200,
       body: {
@@ -431,10 +433,19 @@ describe('a report of a device', () => {
       std_dev: expect.toSatisfy((value) => value === null || value > 0),
     })
     const expected = [
-      { name: 'control', sample_size: 2, metrics: { accuracy: metric(2, 3, 0.7), latency_ms: metric(1, 1, 3) } },
-      { name: 'treatment', sample_size: 0, metrics: {} },
+      {
+        name: 'control',
+        sample_size: 2,
+        failed_devices: 0,
+        metrics: { accuracy: metric(2, 3, 0.7), latency_ms: metric(1, 1, 3) },
+      },
+      { name: 'treatment', sample_size: 0, failed_devices: 1, metrics: {} },
     ]
-    expect((await analytics()).variants).toMatchObject(expected)
+    const found = await analytics()
+    expect(found.variants).toMatchObject(expected)
+    expect(found.warnings[0]).toBe(
+      "Variant 'treatment' failed on 1 device, which its figures leave out (one of them: no space).",
+    )
     await ask('POST', `/${id}/pause`)
     await report(second, { state: 'active', metrics: { accuracy: 9 } })
     expect((await analytics()).variants).toMatchObject(expected)
@@ -490,12 +501,21 @@ describe('the update of a round', () => {
       expect((await submit()).status).toBe(409)
     }
     const variantsOf = async (id: string) => ((await ask('GET', `/${id}/analytics`)).body as AnalyticsBody).variants
-    const nobody = { name: 'nobody', sample_size: 0, accuracy: null, loss: null, allocation: 0, metrics: {} }
+    const nobody = {
+      name: 'nobody',
+      sample_size: 0,
+      failed_devices: 0,
+      accuracy: null,
+      loss: null,
+      allocation: 0,
+      metrics: {},
+    }
     expect(await variantsOf(first)).toEqual([{ ...nobody, name: 'given', allocation: 1 }, nobody])
     expect(await variantsOf(second)).toEqual([
       {
         name: 'given',
         sample_size: 2,
+        failed_devices: 0,
         accuracy: expect.closeTo(0.6, 12),
         loss: 2,
         allocation: 1,

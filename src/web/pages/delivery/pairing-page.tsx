@@ -75,8 +75,10 @@ const Shown = ({ made, again }: { readonly made: Made; readonly again: () => voi
           {isOpen && pairing && <Countdown expiresAt={pairing.expires_at} />}
           {isOpen && (
             <>
-              <p>Scan the QR code with the phone’s camera, or enter the code in the app. On a computer:</p>
-              <Command>{`svc pair ${made.code} --api-base ${window.location.origin}`}</Command>
+              <p>
+                Scan the QR code with the phone’s camera, or enter the code in the app. On a computer, start the agent:
+              </p>
+              <Command>{`svc agent --join ${made.code}@${window.location.origin}`}</Command>
             </>
           )}
           {isOpen && LOOPBACK.test(window.location.hostname) && (

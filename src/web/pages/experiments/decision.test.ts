@@ -19,6 +19,7 @@ const compared = (difference: number, lower: number, upper: number): Comparison 
 const measured = (name: string, devices: number): Analytics['variants'][number] => ({
   name,
   sample_size: devices,
+  failed_devices: 0,
   accuracy: null,
   loss: null,
   allocation: 0.5,

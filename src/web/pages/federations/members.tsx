@@ -35,6 +35,7 @@ const End = ({ federation, member }: { readonly federation: Federation; readonly
   const verb = endingOf(member, own, isOwner)
   const { org_id, status } = member
   if (verb === null) return null
+  const what = org_id === own ? federation.name : org_id
   const end = async (): Promise<void> => {
     const params = { path: { federation_id: federation.id, org_id } }
     await write(api.DELETE('/api/v1/federations/{federation_id}/members/{org_id}', { params }))
@@ -42,10 +43,10 @@ const End = ({ federation, member }: { readonly federation: Federation; readonly
   }
   return (
     <ConfirmButton
-      button={{ needs: 'training:write', 'aria-label': `${verb} ${org_id}` }}
-      title={`${verb} ${org_id}?`}
+      button={{ needs: 'training:write', 'aria-label': `${verb} ${what}` }}
+      title={`${verb} ${what}?`}
       verb={verb}
-      {...(status === 'active' && { name: org_id })}
+      {...(status === 'active' && { name: what })}
       act={end}
     >
       {consequence(member)}

@@ -97,7 +97,7 @@ export const Attention = ({ training, models }: Seen) => {
   const jobs = useApi(...JOBS, { enabled: training })
   const rounds = useApi(...ROUNDS, { enabled: training })
   const approvals = useApi(...APPROVALS, { enabled: models })
-  const waiting = (jobs.data?.jobs ?? []).filter((job) => job.status === 'running' && job.waiting_for !== null)
+  const waiting = (jobs.data?.jobs ?? []).filter((job) => job.waiting_for !== null)
   const budgets = useSpentBudgets(training)
   const delivery = useDelivery(models)
   const items: readonly Item[] = [
@@ -117,7 +117,7 @@ export const Attention = ({ training, models }: Seen) => {
       state: 'pending',
       name: job.name ?? 'Training job',
       reason: `Waiting for devices: ${job.waiting_for}`,
-      time: job.started_at,
+      time: job.started_at ?? job.created_at,
     })),
     ...(jobs.data?.jobs ?? [])
       .filter((job) => job.status === 'failed' && isRecent(job.ended_at))

@@ -30,6 +30,10 @@ const isComplete = (requested: typeof STANDARD): boolean =>
   requested.increment_step > 0 &&
   requested.step_interval_minutes > 0
 
+/** A hash decides which devices a share contains, so only the numbers for 0% and 100% are certain. */
+const reached = (percentage: number, devices: number): string =>
+  `${percentage === 0 || percentage === 100 ? '' : 'about '}${plural(devices, 'device')}`
+
 const Preview = ({ query }: { readonly query: ReturnType<typeof useDryRun> }) => {
   const error = useLastError(query)
   if (error !== null) return <Problem error={error} retry={query.refetch} />
@@ -39,7 +43,7 @@ const Preview = ({ query }: { readonly query: ReturnType<typeof useDryRun> }) =>
   return (
     <Outcome>
       <p>
-        <strong>{`Reaches ${plural(target_devices, 'device')}`}</strong>
+        <strong>{`Reaches ${reached(steps.at(-1)!.percentage, target_devices)}`}</strong>
         {steps.length > 1 &&
           ` in ${duration(minutes_to_target * 60_000)}, if failures stay at ${percent(HEALTH.maxFailureShare, 0)} or less`}
       </p>
@@ -47,7 +51,7 @@ const Preview = ({ query }: { readonly query: ReturnType<typeof useDryRun> }) =>
         {shown.map(({ after_minutes, percentage, devices }) => (
           <li key={percentage}>
             <span>{after_minutes === 0 ? 'At once' : `After ${duration(after_minutes * 60_000)}`}</span>
-            <span>{`${percentage}%, ${plural(devices, 'device')}`}</span>
+            <span>{`${percentage}%, ${reached(percentage, devices)}`}</span>
           </li>
         ))}
       </ol>
@@ -70,10 +74,10 @@ export const RolloutForm = ({ model, version }: DeployProps) => {
     )
     navigate(`/delivery/rollouts/${model.id}/${rollout_id}`)
   }
-  const begin = isValid ? preview.data?.steps[0]?.devices : undefined
+  const begin = isValid ? preview.data?.steps[0] : undefined
   return (
     <SendForm
-      verb={begin === undefined ? 'Start rollout' : `Start with ${plural(begin, 'device')}`}
+      verb={begin === undefined ? 'Start rollout' : `Start with ${reached(begin.percentage, begin.devices)}`}
       // The preview shows why.
       disabled={isValid && preview.error instanceof ApiError}
       act={start}

@@ -46,6 +46,10 @@ export const missingIn = ({ parameters }: Operation, inputs: Inputs): readonly s
 export const isForm = ({ body }: Operation): boolean => body?.type === 'multipart/form-data'
 export const isJson = ({ body }: Operation): boolean => body?.type === 'application/json'
 
+/** Returns the text of a form's fields; that of an object or a list is its JSON. */
+export const fieldsIn = (body: object): readonly (readonly [string, string])[] =>
+  Object.entries(body).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)])
+
 /** An optional body is omitted if its text is empty. */
 export const sendsBody = ({ body }: Operation, text: string): boolean =>
   body !== null && (body.required || text.trim() !== '')

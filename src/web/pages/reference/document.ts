@@ -3,7 +3,7 @@ import { ownEntry } from '../../../domain/own-entry.ts'
 /** The parts of OpenAPI 3.1 that this service's document uses. */
 export interface Schema {
   readonly $ref?: string
-  readonly type?: string
+  readonly type?: string | readonly string[]
   readonly description?: string
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]

@@ -35,7 +35,7 @@ export const typeOf = (schema: Schema): ReactNode => {
   if (schema.format === 'binary') return 'file'
   if (typeof schema.additionalProperties === 'object' && schema.properties === undefined)
     return <>map of {typeOf(schema.additionalProperties)}</>
-  return schema.type ?? 'any'
+  return [schema.type ?? 'any'].flat().join(' | ')
 }
 
 export interface Field {

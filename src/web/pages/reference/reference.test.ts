@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import openapi from '../../../../openapi.json' with { type: 'json' }
-import { faultOfBody, missingIn, pathOf } from './call.ts'
+import { faultOfBody, fieldsIn, missingIn, pathOf } from './call.ts'
 import { type ApiDocument, exampleOf, groupsOf, limitsOf, nameOf, operationsOf, search } from './document.ts'
 import { LANGUAGES, pythonOf, sampleOf } from './samples.ts'
 
@@ -73,6 +73,18 @@ describe('a call', () => {
     for (const language of LANGUAGES) expect(sampleOf(language, empty)).not.toMatch(/body|json=|-d /)
     expect(sampleOf('Python', sample)).toContain(`json={\n        "name": "it's",\n        "public": True,\n    },`)
     expect(sampleOf('TypeScript', sample)).toContain(`api.POST('/api/v1/models', {\n  body: {\n    name: "it's",`)
+  })
+
+  it('sends the objects of a form as JSON', () => {
+    const upload = operation('uploadVersion')
+    const body = '{"version_label":"2.0.0","metadata":{"accuracy":0.91}}'
+    expect(fieldsIn(JSON.parse(body))).toEqual([
+      ['version_label', '2.0.0'],
+      ['metadata', '{"accuracy":0.91}'],
+    ])
+    const sample = { operation: upload, inputs: { parameters: {}, body }, origin }
+    expect(sampleOf('curl', sample)).toContain(`-F 'metadata={"accuracy":0.91}'`)
+    expect(sampleOf('Python', sample)).toContain(String.raw`"metadata": "{\"accuracy\":0.91}"`)
   })
 
   it('in TypeScript reads the response as data, a file, or text, or only checks for success', () => {

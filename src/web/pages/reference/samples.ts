@@ -1,7 +1,7 @@
 import { jsonOrNull } from '../../../domain/parse-json.ts'
 import { quoteShell } from '../../../domain/shell-word.ts'
-import { headersOf, type Inputs, isForm, isJson, pathOf, sendsBody } from './call.ts'
-import type { Operation } from './document.ts'
+import { fieldsIn, headersOf, type Inputs, isForm, isJson, pathOf, sendsBody } from './call.ts'
+import type { Operation, Schema } from './document.ts'
 
 export const LANGUAGES = ['curl', 'Python', 'TypeScript'] as const
 export type Language = (typeof LANGUAGES)[number]
@@ -13,10 +13,6 @@ interface Sample {
   readonly origin: string
 }
 
-/** Returns the text fields of a form, from their JSON. */
-const fieldsIn = (body: string): readonly (readonly [string, string])[] =>
-  Object.entries(jsonOrNull(body) ?? {}).map(([name, value]) => [name, String(value)] as const)
-
 const curl = ({ operation, inputs, origin }: Sample): string => {
   const { method, isPublic, body } = operation
   const lines = [
@@ -26,7 +22,8 @@ const curl = ({ operation, inputs, origin }: Sample): string => {
   ]
   if (isForm(operation)) {
     lines.push('-F file=@weights.safetensors')
-    for (const [name, value] of fieldsIn(inputs.body)) lines.push(`-F ${quoteShell(`${name}=${value}`)}`)
+    for (const [name, value] of fieldsIn(jsonOrNull(inputs.body) ?? {}))
+      lines.push(`-F ${quoteShell(`${name}=${value}`)}`)
   } else if (isJson(operation)) lines.push(`-H 'content-type: application/json'`, `-d ${quoteShell(inputs.body)}`)
   else if (body !== null) lines.push(`-H 'content-type: ${body.type}'`, '--data-binary @part.bin')
   return lines.join(' \\\n  ')
@@ -57,7 +54,7 @@ const python = ({ operation, inputs, origin }: Sample): string => {
     ...(isForm(operation)
       ? [
           'files={"file": open("weights.safetensors", "rb")}',
-          `data=${pythonOf(Object.fromEntries(fieldsIn(inputs.body)), '    ')}`,
+          `data=${pythonOf(Object.fromEntries(fieldsIn(jsonOrNull(inputs.body) ?? {})), '    ')}`,
         ]
       : isJson(operation)
         ? [`json=${pythonOf(jsonOrNull(inputs.body) ?? {}, '    ')}`]
@@ -80,7 +77,7 @@ const scriptOf = (value: unknown, indent: string): string =>
     .replaceAll('\n', `\n${indent}`)
 
 /** Converts a parameter to its type: a number, a boolean, or a string. */
-const typed = (type: string | undefined, text: string): unknown =>
+const typed = (type: Schema['type'], text: string): unknown =>
   (type === 'integer' || type === 'number') && Number.isFinite(Number(text))
     ? Number(text)
     : type === 'boolean'

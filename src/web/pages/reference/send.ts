@@ -1,5 +1,5 @@
 import { Unreachable } from '../../api/client.ts'
-import { headersOf, type Inputs, isForm, isJson, pathOf, sendsBody } from './call.ts'
+import { fieldsIn, headersOf, type Inputs, isForm, isJson, pathOf, sendsBody } from './call.ts'
 import type { Operation } from './document.ts'
 
 export interface TryItResponse {
@@ -22,7 +22,7 @@ const bodyOf = (operation: Operation, { body }: Inputs, file: File | null): Body
   if (isJson(operation)) return sendsBody(operation, body) ? body : null
   if (!isForm(operation)) return file
   const form = new FormData()
-  for (const [name, value] of Object.entries(JSON.parse(body.trim() || '{}') as object)) form.set(name, String(value))
+  for (const [name, text] of fieldsIn(JSON.parse(body.trim() || '{}') as object)) form.set(name, text)
   if (file !== null) form.set('file', file)
   return form
 }

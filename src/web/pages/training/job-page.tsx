@@ -111,6 +111,11 @@ export const JobPage = ({ jobId }: { readonly jobId: string }) => {
           {(job.reason ?? job.waiting_for) !== null && (
             <Panel title={job.reason === null ? 'Waiting for devices' : 'Why it ended'}>
               <p>{job.reason ?? job.waiting_for}</p>
+              {job.reason === null && job.waiting_until !== null && (
+                <p>
+                  It stops waiting <Ago time={job.waiting_until} />.
+                </p>
+              )}
               {job.status === 'failed' && newestFirst[0] && (
                 <p>
                   The page of the last round shows what each device reported:{' '}

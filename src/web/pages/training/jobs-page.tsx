@@ -11,7 +11,7 @@ import { ROUND_COLUMNS } from './round-columns.tsx'
 import { StartTraining } from './start-training.tsx'
 import type { Job } from './training-records.ts'
 
-const STATUSES = ['running', 'completed', 'failed', 'stopped'] as const
+const STATUSES = ['running', 'pending', 'completed', 'failed', 'stopped'] as const
 const useListState = createListState('status', choices('Any status', STATUSES))
 
 const nameOf = (job: Job): string => job.name ?? `Job ${job.id.slice(0, 8)}`

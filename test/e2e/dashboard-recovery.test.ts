@@ -51,8 +51,16 @@ describe.skipIf(!hasBrowser())('a page of the dashboard', () => {
             .map(({ textContent }) => textContent),
         )
       await expect.poll(async () => (await visible()).length).toBeGreaterThan(2)
+      // Rows measured after the jump move the page for some frames.
+      let before: unknown
+      const isStill = async (): Promise<boolean> => {
+        const now = await page.evaluate(() => [window.scrollY, document.documentElement.scrollHeight].join())
+        const same = now === before
+        before = now
+        return same
+      }
+      await expect.poll(isStill, { interval: 300 }).toBe(true)
       const [, target] = await visible()
-      // Rows measured after the jump move the page for some frames, so what counts is its position at the click.
       await page.evaluate(() => {
         const keep = (): void => void Object.assign(window, { place: window.scrollY })
         window.addEventListener('click', keep, { capture: true, once: true })

@@ -8185,7 +8185,8 @@ export interface components {
          *           "started_at": "2026-03-02T09:05:00.000Z",
          *           "ended_at": null,
          *           "ended_by": null,
-         *           "updated_at": "2026-03-02T09:05:00.000Z"
+         *           "updated_at": "2026-03-02T09:05:00.000Z",
+         *           "model_name": "next-word"
          *         }
          *       ],
          *       "total": 1,
@@ -8194,7 +8195,7 @@ export interface components {
          *     }
          */
         RolloutList: {
-            rollouts: components["schemas"]["RolloutSummary"][];
+            rollouts: components["schemas"]["ListedRollout"][];
             total: number;
             limit: number;
             offset: number;

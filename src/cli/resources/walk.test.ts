@@ -132,6 +132,7 @@ const STEPS: readonly Step[] = [
   ['rollouts start m', 0, /^The rollout of version 1\.0\.0 is active at 10%/],
   ['rollouts pause m --reason lunch', 0, /^Paused .* paused at 10%/],
   ['rollouts list --status paused', 0, /^MODEL +VERSION +STATUS.*\nm +1\.0\.0 +paused +10% +100%/],
+  ['rollouts list --model m', 0, /^MODEL.*\nm +1\.0\.0 +paused/],
   ['rollouts list --status active', 0, /^Nothing matches/],
   ['rollouts resume m', 0, /^Resumed .* active at 10%/],
   ['rollouts advance m', 0, /^Advanced .* active at 20%/],

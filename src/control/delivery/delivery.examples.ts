@@ -115,7 +115,7 @@ export const examples = {
     warnings: [],
   },
   activeRolloutList: { rollouts: [rollout] },
-  rolloutList: { rollouts: [rollout], ...page },
+  rolloutList: { rollouts: [{ ...rollout, model_name: 'next-word' }], ...page },
   allRollouts: { rollouts: [{ ...rollout, model_name: 'next-word' }], ...page },
   percentage: { percentage: 40 },
   deletedRollout: { rollout_id: ids.rollout, deleted: true },

@@ -90,7 +90,9 @@ export const rolloutsRoutes = (
     async (request) => {
       const { limit, offset } = request.query
       const found = await rollouts.list(callerOf(request), request.params.model_id, { limit, offset })
-      return { rollouts: found.rollouts.map(present), total: found.total, limit, offset }
+      const model_name = found.model.name ?? found.model.roundName
+      const list = found.rollouts.map((rollout) => ({ ...present(rollout), model_name }))
+      return { rollouts: list, total: found.total, limit, offset }
     },
   )
 

@@ -86,8 +86,12 @@ const RolloutSummary = Part('RolloutSummary', 'A rollout in a list', rolloutFiel
 export const RolloutList = Body('ActiveRolloutList', 'The active rollouts', examples.activeRolloutList, {
   rollouts: Type.Array(RolloutSummary),
 })
+const ListedRollout = Part('ListedRollout', 'A rollout with the name of its model', {
+  ...rolloutFields,
+  model_name: Nullable(Type.String()),
+})
 export const RolloutPage = Body('RolloutList', 'A page of rollouts', examples.rolloutList, {
-  rollouts: Type.Array(RolloutSummary),
+  rollouts: Type.Array(ListedRollout),
   ...Envelope,
 })
 
@@ -98,12 +102,7 @@ export const AllRolloutsQuery = Type.Object({
   ended_since: EndedSince,
 })
 export const AllRollouts = Body('AllRollouts', 'A page of the rollouts of all models', examples.allRollouts, {
-  rollouts: Type.Array(
-    Part('ListedRollout', 'A rollout with the name of its model', {
-      ...rolloutFields,
-      model_name: Nullable(Type.String()),
-    }),
-  ),
+  rollouts: Type.Array(ListedRollout),
   ...Envelope,
 })
 

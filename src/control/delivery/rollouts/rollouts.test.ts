@@ -56,7 +56,7 @@ describe('creating a rollout', () => {
     const { model_name, reports, health, failures, warnings, ...listed } = rollout
     expect((await world.request('GET', '/api/v1/rollouts/active', { key })).body).toEqual({ rollouts: [listed] })
     expect((await world.request('GET', '/api/v1/models/m/rollouts', { key })).body).toEqual({
-      rollouts: [listed],
+      rollouts: [{ ...listed, model_name }],
       total: 1,
       limit: 100,
       offset: 0,

@@ -71,6 +71,13 @@ describe.skipIf(!hasBrowser())('integrations in the dashboard', () => {
     await page.getByText(/events? delivered, 0 left\.$/).waitFor()
     // Otherwise the buttons move between the clicks.
     await page.getByRole('button', { name: 'Replay dead letters' }).waitFor({ state: 'hidden' })
+    receiver.state.status = 503
+    await world.request('POST', '/api/v1/models', { key, body: { name: 'n' } })
+    await world.advance(2)
+    await visit('/')
+    await page.getByRole('region', { name: 'Needs attention' }).getByText('The receiver returned 503').waitFor()
+    await page.getByRole('link', { name: 'Integration hook' }).click()
+    receiver.state.status = 204
     // The second click of a double click does not resume it.
     await page.getByRole('button', { name: 'Pause' }).dblclick({ delay: 100 })
     await page.getByText('Paused: events are kept for 24 hours.').waitFor()

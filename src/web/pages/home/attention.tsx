@@ -1,5 +1,6 @@
 import { Link } from 'wouter'
 import { clockOffset } from '../../api/service-clock.ts'
+import { useMay } from '../../api/session.ts'
 import { type ResponseOf, useApi, useApiAll } from '../../api/use-api.ts'
 import { Ago, Badge } from '../../parts/cells.tsx'
 import { Empty, type Loadable, Panel, Quiet } from '../../parts/layout.tsx'
@@ -11,6 +12,7 @@ import {
   DAY_MS,
   FEDERATIONS,
   failedDeployments,
+  INTEGRATIONS,
   JOBS,
   MAX_FAILURES,
   PAUSED_ROLLOUTS,
@@ -92,7 +94,22 @@ const useDelivery = (enabled: boolean): Found => {
   return { items, queries: [paused, withdrawn, failed] }
 }
 
-/** What failed or needs attention, with reasons: jobs, rounds, delivery, approvals, and spent privacy budgets. */
+/** Finds the integrations whose receiver does not take events. */
+const useFailingIntegrations = (enabled: boolean): Found => {
+  const query = useApi(...INTEGRATIONS, { enabled })
+  const failing = (query.data?.integrations ?? []).filter(({ status }) => status === 'failing')
+  const items = failing.map(({ id, name, last_error, last_error_at }) => ({
+    key: id,
+    href: `/integrations/${id}`,
+    state: 'failed',
+    name: `Integration ${name}`,
+    reason: last_error ?? '',
+    time: last_error_at,
+  }))
+  return { items, queries: enabled ? [query] : [] }
+}
+
+/** What failed or needs attention, with reasons: jobs, rounds, delivery, approvals, integrations, and spent privacy budgets. */
 export const Attention = ({ training, models }: Seen) => {
   const jobs = useApi(...JOBS, { enabled: training })
   const rounds = useApi(...ROUNDS, { enabled: training })
@@ -100,6 +117,7 @@ export const Attention = ({ training, models }: Seen) => {
   const waiting = (jobs.data?.jobs ?? []).filter((job) => job.waiting_for !== null)
   const budgets = useSpentBudgets(training)
   const delivery = useDelivery(models)
+  const integrations = useFailingIntegrations(useMay()('admin'))
   const items: readonly Item[] = [
     ...budgets.items,
     ...(approvals.data?.approvals ?? []).map((approval) => ({
@@ -111,6 +129,7 @@ export const Attention = ({ training, models }: Seen) => {
       time: approval.requested_at,
     })),
     ...delivery.items,
+    ...integrations.items,
     ...waiting.map((job) => ({
       key: job.id,
       href: `/training/jobs/${job.id}`,
@@ -144,6 +163,7 @@ export const Attention = ({ training, models }: Seen) => {
   const queries = [
     ...(training ? [jobs, rounds, ...budgets.queries] : []),
     ...(models ? [approvals, ...delivery.queries] : []),
+    ...integrations.queries,
   ]
   return (
     <Panel title="Needs attention" aside="failures of the last 24 h">
@@ -151,8 +171,8 @@ export const Attention = ({ training, models }: Seen) => {
         queries={queries}
         empty={
           <Empty title="Nothing needs attention">
-            Failed jobs, rounds, and deployments, paused and rolled-back rollouts, requests for approval, and spent
-            privacy budgets appear here, with the reason.
+            Failed jobs, rounds, and deployments, paused and rolled-back rollouts, requests for approval, failing
+            integrations, and spent privacy budgets appear here, with the reason.
           </Empty>
         }
       >

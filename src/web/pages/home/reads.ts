@@ -14,6 +14,7 @@ export const ACTIVE_ROLLOUTS = ['/api/v1/rollouts', { query: { status: 'active',
 export const STARTED_DEPLOYMENTS = ['/api/v1/deployments', { query: { status: 'started', limit: 20 } }] as const
 export const APPROVALS = ['/api/v1/approvals', { query: { status: 'pending', limit: 20 } }] as const
 export const EXPERIMENTS = ['/api/v1/experiments', { query: { status: 'running', limit: 20 } }] as const
+export const INTEGRATIONS = ['/api/v1/integrations', {}] as const
 export const MODELS = ['/api/v1/models', { query: { limit: 10, round_models: false } }] as const
 
 /** The most failures shown of one kind. */
@@ -58,6 +59,7 @@ export const preload = (may: (scope: Scope) => boolean): void => {
     prefetch(...EXPERIMENTS)
     prefetch(...MODELS)
   }
+  if (may('admin')) prefetch(...INTEGRATIONS)
 }
 
 /** What the signed-in user may read; other data is not requested. */

@@ -32,17 +32,25 @@ export class InferenceError extends Error {
   /** The request field at fault. */
   readonly param: string | null
   readonly retryAfterSeconds: number | undefined
+  /** What Anthropic's clients read to go on without an optional feature. */
+  readonly anthropicDetails: object | undefined
 
   constructor(
     code: InferenceErrorCode,
     message: string,
-    options: { readonly param?: string; readonly retryAfterSeconds?: number; readonly cause?: unknown } = {},
+    options: {
+      readonly param?: string
+      readonly retryAfterSeconds?: number
+      readonly anthropicDetails?: object
+      readonly cause?: unknown
+    } = {},
   ) {
     super(message, { cause: options.cause })
     this.name = 'InferenceError'
     this.code = code
     this.param = options.param ?? null
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.anthropicDetails = options.anthropicDetails
   }
 
   get statusCode(): number {

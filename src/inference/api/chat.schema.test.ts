@@ -130,6 +130,7 @@ test('unsupported fields with values that have no effect are accepted', () => {
   expect(read({ ...harmless, tool_choice: 'auto', modalities: ['text'], store: false, metadata: { a: 'b' } })).toEqual(
     read({}),
   )
+  expect(read({ verbosity: 'low', prompt_cache_options: { mode: 'explicit' } })).toEqual(read({}))
 })
 
 test.each([

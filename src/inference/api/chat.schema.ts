@@ -22,7 +22,7 @@ const MAX_CHOICES = 8
 const MAX_STOP_LENGTH = 1000
 
 /** As in OpenAI's API. */
-const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 
 /** The fields of chats and of completions. */
 export const COMMON_FIELDS = {

@@ -15,6 +15,8 @@ const EmbeddingsBody = Type.Object({
   model: Type.String({ minLength: 1 }),
   input: Type.Union([Text, Type.Array(Text, { minItems: 1, maxItems: MAX_INPUTS })]),
   encoding_format: Type.Optional(Type.Union([Type.Literal('float'), Type.Literal('base64')])),
+  // Some clients always send it: right if the model's vectors have that length anyway.
+  dimensions: Type.Optional(Type.Integer({ minimum: 1 })),
 })
 
 const readBody = bodyReader(EmbeddingsBody)
@@ -32,12 +34,9 @@ const checkItems = (input: readonly unknown[]): void => {
 
 /** @throws InferenceError invalid_request or unsupported, with the field as `param` */
 export const readEmbeddingsRequest = (body: unknown): EmbeddingsRequest => {
-  const { input, dimensions } = (body ?? {}) as { readonly input?: unknown; readonly dimensions?: unknown }
+  const { input } = (body ?? {}) as { readonly input?: unknown }
   const [first] = Array.isArray(input) ? input.flat() : []
   if (typeof first === 'number') throw unsupported('input as tokens is not supported: send the text.', 'input')
-  if (typeof dimensions === 'number') {
-    throw unsupported('dimensions is not supported: vectors have the length that the model gives them.', 'dimensions')
-  }
   if (Array.isArray(input)) checkItems(input)
   const request = readBody(body)
   refuseForeign(request, EmbeddingsBody)
@@ -53,6 +52,12 @@ const assertMayFit = (inputs: readonly string[], engine: Engine): void => {
     `${text} has ${inputs[index]!.length} characters, far more than a context of ${engine.model.contextTokens} tokens holds. Shorten it.`,
     { param: 'input' },
   )
+}
+
+const assertLength = (expected: number | undefined, { vectors }: Embeddings, { model: { name } }: Engine): void => {
+  const { length } = vectors[0]!
+  if (expected === undefined || expected === length) return
+  throw unsupported(`dimensions must be ${length}, or left out: '${name}' has vectors of that length.`, 'dimensions')
 }
 
 /** Encodes a vector as little-endian float32, the default of OpenAI's clients, in a third of the bytes of text. */
@@ -81,11 +86,13 @@ export const presentEmbeddings = (
 export const embeddingRoutes = (app: App, deps: ModelDeps): void => {
   app.post('/v1/embeddings', (request, reply) =>
     whilePresent(request, reply, async (signal) => {
-      const { model: name, input, encoding_format: format } = readEmbeddingsRequest(request.body)
+      const { model: name, input, encoding_format: format, dimensions } = readEmbeddingsRequest(request.body)
       const inputs = [input].flat()
       const response = await withModel(deps, { name, ability: 'embed', signal }, async (engine) => {
         assertMayFit(inputs, engine)
-        return presentEmbeddings(await engine.embed(inputs, signal), engine.model.name, format)
+        const embeddings = await engine.embed(inputs, signal)
+        assertLength(dimensions, embeddings, engine)
+        return presentEmbeddings(embeddings, engine.model.name, format)
       })
       return reply.send(response)
     }),

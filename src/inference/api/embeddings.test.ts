@@ -23,7 +23,7 @@ test('an embeddings request names a model and one or more texts', () => {
 test.each([
   [{ model: 'm', input: [1, 2] }, 'unsupported', 'input'],
   [{ model: 'm', input: [[1, 2]] }, 'unsupported', 'input'],
-  [{ model: 'm', input: 'a', dimensions: 8 }, 'unsupported', 'dimensions'],
+  [{ model: 'm', input: 'a', dimensions: 0 }, 'invalid_request', 'dimensions'],
   [{ model: 'm', input: '' }, 'invalid_request', 'input'],
   [{ model: 'm', input: [] }, 'invalid_request', 'input'],
   [{ model: 'm' }, 'invalid_request', 'input'],

@@ -42,9 +42,9 @@ const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
 }
 
 /** Formats an error like Anthropic's API, which has no `param`: the message names the field. */
-export const presentAnthropicError = ({ statusCode, message }: InferenceError) => {
+export const presentAnthropicError = ({ statusCode, message, anthropicDetails: details }: InferenceError) => {
   const type = ANTHROPIC_TYPES[statusCode] ?? (statusCode < 500 ? 'invalid_request_error' : 'api_error')
-  return { type: 'error', error: { type, message } }
+  return { type: 'error', error: { type, message, ...(details && { details }) } }
 }
 
 const bodyOf = (error: InferenceError, request: FastifyRequest): object =>

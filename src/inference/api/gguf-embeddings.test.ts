@@ -97,6 +97,21 @@ test('a text that is too long is refused, and so is a chat', async () => {
   })
 })
 
+test('dimensions may only be the length of the vectors', async () => {
+  const ask = (dimensions: number) =>
+    server.client.embeddings
+      .create({ model: 'tiny-embed', input: 'Paris.', dimensions })
+      .catch((error: unknown) => error)
+  const { length } = expected[0]!.embedding
+  expect(await ask(length)).toMatchObject({ object: 'list' })
+  expect(await ask(length - 1)).toMatchObject({
+    status: 400,
+    code: 'unsupported',
+    param: 'dimensions',
+    message: `400 dimensions must be ${length}, or left out: 'tiny-embed' has vectors of that length.`,
+  })
+})
+
 test('a model without a pooling type gives the mean of its tokens', async () => {
   const bytes = await readFile(path)
   const key = 'bert.pooling_type'

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { isObject } from '../../domain/is-object.ts'
 import type { ChatMessage, RequestedFormat, ToolCall, ToolUse } from '../engines/engine.ts'
+import { InferenceError } from '../errors.ts'
 import { type ChatCompletionRequest, formatBeside, readFormatAt } from './chat.schema.ts'
 import { checkResults, readPart, readTexts, wellFormed, withOneSystem } from './chat-messages.ts'
 import {
@@ -168,7 +169,13 @@ export const readCountRequest = (
 /** Reads a request to Anthropic's Messages API. @throws InferenceError with the field as `param` */
 export const readMessagesRequest = (body: unknown, defaultFormat: RequestedFormat): ChatCompletionRequest => {
   const read = readMessagesBody(body)
-  const { thinking } = read as { readonly thinking?: unknown }
+  const { thinking, thread = null } = read as { readonly thinking?: unknown; readonly thread?: unknown }
+  // The tool runners of Anthropic's clients ask for one, and go on without it after this error.
+  if (thread !== null)
+    throw new InferenceError('unsupported', 'thread is not supported. Send the whole conversation without it.', {
+      param: 'thread',
+      anthropicDetails: { error_code: 'thread_unsupported_request' },
+    })
   return {
     ...readCountRequest(read, defaultFormat),
     stream: read.stream ?? false,

@@ -55,6 +55,24 @@ test('a message is answered whole, with its stop reason', async () => {
   })
 })
 
+test("the client's tool runner goes on without a thread, which is refused", async () => {
+  const run = { ...tool, type: 'custom' as const, run: () => 'sunny', parse: (input: unknown) => input }
+  const answer = await client.beta.messages.toolRunner({ ...asked, tools: [run] })
+  expect(answer).toMatchObject({ type: 'message', model: 'starter' })
+  const refused = client.beta.messages.create({ ...asked, thread: { type: 'create' } } as never)
+  await expect(refused).rejects.toMatchObject({
+    status: 400,
+    error: {
+      type: 'error',
+      error: {
+        type: 'invalid_request_error',
+        message: 'thread is not supported. Send the whole conversation without it.',
+        details: { error_code: 'thread_unsupported_request' },
+      },
+    },
+  })
+})
+
 test('a stream sends the events of the API in order', async () => {
   const typesOf = async (body: Anthropic.MessageCreateParamsNonStreaming) => {
     const types: string[] = []

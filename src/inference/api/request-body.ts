@@ -140,6 +140,7 @@ const FOREIGN: Readonly<Record<string, Harmless>> = {
   metadata: anything,
   prompt_cache_key: anything,
   prompt_cache_retention: anything,
+  prompt_cache_options: anything,
   service_tier: is('auto', 'default'),
   store: is(false),
   // Sampling options that are not supported, or not by every API.
@@ -157,7 +158,8 @@ const FOREIGN: Readonly<Record<string, Harmless>> = {
   functions: empty,
   function_call: is('none', 'auto'),
   modalities: (value) => Array.isArray(value) && value.every((kind) => kind === 'text'),
-  verbosity: is('medium'),
+  // It only suggests how long texts should be.
+  verbosity: is('low', 'medium', 'high'),
   reasoning: empty,
   audio: never,
   prediction: never,
@@ -165,6 +167,16 @@ const FOREIGN: Readonly<Record<string, Harmless>> = {
   grammar: never,
   best_of: is(1),
   echo: is(false),
+}
+
+const NOT_STORED = 'Nothing is stored here: send the whole conversation.'
+
+/** What to do about fields that a client cannot just leave out. */
+const ADVICE: Readonly<Record<string, string>> = {
+  functions: 'Send tools.',
+  function_call: 'Send tools and tool_choice.',
+  previous_response_id: NOT_STORED,
+  conversation: NOT_STORED,
 }
 
 /**
@@ -183,7 +195,8 @@ export const refuseForeign = (
     const harmless = ownEntry(foreign, name)
     if (harmless === undefined) throw invalid(`'${shown}' is not a field of this request. Leave it out.`, shown)
     if (harmless(value)) continue
-    throw unsupported(`'${shown}' has a value that this server does not support. Leave it out.`, shown)
+    const advice = ownEntry(ADVICE, name) ?? 'Leave it out.'
+    throw unsupported(`'${shown}' has a value that this server does not support. ${advice}`, shown)
   }
 }
 

@@ -48,7 +48,7 @@ const callItem = (
 
 const usageOf = ({ promptTokens, cachedTokens, completionTokens, reasoningTokens }: Tally): Json => ({
   input_tokens: promptTokens,
-  input_tokens_details: { cached_tokens: cachedTokens },
+  input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: 0 },
   output_tokens: completionTokens,
   output_tokens_details: { reasoning_tokens: reasoningTokens },
   total_tokens: promptTokens + completionTokens,

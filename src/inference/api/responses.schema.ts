@@ -81,7 +81,8 @@ const readItem = (item: unknown, index: number): ChatMessage | null => {
       return null
     default: {
       const shown = String(type).slice(0, 100)
-      throw unsupported(`${at}: items of type '${shown}' are not supported. Leave it out.`, `${at}.type`)
+      const advice = type === 'item_reference' ? 'Nothing is stored here: send the item itself.' : 'Leave it out.'
+      throw unsupported(`${at}: items of type '${shown}' are not supported. ${advice}`, `${at}.type`)
     }
   }
 }

@@ -61,6 +61,7 @@ test('a response is returned whole, with the fields that clients read', async ()
     error: null,
   })
   expect(whole.usage!.total_tokens).toBe(whole.usage!.input_tokens + whole.usage!.output_tokens)
+  expect(whole.usage!.input_tokens_details).toEqual({ cached_tokens: expect.any(Number), cache_write_tokens: 0 })
   expect(whole.metadata).toEqual({})
   const metadata = { trace: '7' }
   const cut = await server.client.responses.create({ ...base, input: QUESTION, max_output_tokens: 2, metadata })
@@ -157,6 +158,8 @@ test('unsupported fields are refused by name', async () => {
     [{ text: { format: { type: 'json_object' } }, tools: [tool] }, 'text.format'],
   ] as const
   for (const [fields, param] of faults) expect(await fault(fields)).toMatchObject({ status: 400, param })
+  for (const fields of [{ previous_response_id: 'resp_1' }, { input: [{ type: 'item_reference', id: 'x' }] }])
+    expect(await fault(fields)).toMatchObject({ message: expect.stringContaining('Nothing is stored here: send the ') })
   expect(await fault({ model: 'big' })).toMatchObject({ status: 404, code: 'model_not_found' })
   const json = await server.client.responses.create({
     ...base,

@@ -152,7 +152,8 @@ test('options go to a server under the names that it may know, and its reasoning
   const off = { chat_template_kwargs: { enable_thinking: false } }
   expect(await ask(off)).toMatchObject(off)
   expect(await ask(off)).not.toHaveProperty('reasoning_effort')
-  expect(await ask({ reasoning_effort: 'low' })).toMatchObject({ reasoning_effort: 'low' })
+  for (const reasoning_effort of ['low', 'max'])
+    expect(await ask({ reasoning_effort })).toMatchObject({ reasoning_effort })
   // Not every server of OpenAI's API takes it: agents of other APIs send theirs always.
   await anthropic.messages.create({ ...question, max_tokens: 9, thinking: { type: 'disabled' } })
   expect(received).not.toMatch(/reasoning|thinking/)

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { templateTools } from '../../structured-output/tool-syntax.ts'
 import type { ChatMessage, Tool } from '../engine.ts'
-import { joinTurns, templateInput } from './chat-prompt.ts'
+import { createPromptWriter, joinTurns, templateInput } from './chat-prompt.ts'
 
 const tool: Tool = { name: 'now', description: 'Tells the time.', parameters: { type: 'object' }, strict: false }
 const messages: readonly ChatMessage[] = [
@@ -51,4 +51,27 @@ it('consecutive texts of the same role are joined; calls and results are not', (
   const result = { role: 'tool', content: '1' }
   const turns = [{ role: 'user', content: 'a' }, { role: 'user', content: 'b' }, call, call, result, result]
   expect(joinTurns(turns)).toEqual([{ role: 'user', content: 'a\n\nb' }, call, call, result, result])
+})
+
+it('system messages stay where they are, except for templates that take only one, at the beginning', () => {
+  const promptOf = (template: string, roles: string): string => {
+    const write = createPromptWriter({
+      chatTemplate: `{% for message in messages %}${template}{{ message.role[0] + '(' + message.content + ')' }}{% endfor %}`,
+      bosToken: '',
+      eosToken: '',
+      controlWords: [],
+      tokenize: (text) => Uint32Array.from(text, (character) => character.codePointAt(0)!),
+      firstToken: null,
+    })
+    const names = { s: 'system', u: 'user', a: 'assistant' } as const
+    const given = [...roles].map((letter, index) => ({ role: names[letter as 's'], content: `${index}` }))
+    return String.fromCodePoint(...write(given).tokens)
+  }
+  const first = "{% if message.role == 'system' and not loop.first %}{{ raise_exception('System first.') }}{% endif %}"
+  const none = "{% if message.role == 'system' %}{{ raise_exception('No system.') }}{% endif %}"
+  expect(promptOf('', 'suasu')).toBe('s(0)u(1)a(2)s(3)u(4)')
+  expect(promptOf(first, 'suasu')).toBe('s(0\n\n3)u(1)a(2)u(4)')
+  expect(promptOf(first, 'uasu')).toBe('s(2)u(0)a(1)u(3)')
+  expect(promptOf(first, 'ssu')).toBe('s(0\n\n1)u(2)')
+  expect(promptOf(none, 'uasu')).toBe('u(2\n\n0)a(1)u(3)')
 })

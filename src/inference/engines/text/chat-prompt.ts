@@ -105,6 +105,15 @@ export const joinTurns = (messages: readonly TemplateMessage[]): readonly Templa
   return joined
 }
 
+/** For templates that take only one system message, at the beginning: joins all of them there. */
+const withSystemFirst = (messages: readonly TemplateMessage[]): readonly TemplateMessage[] => {
+  const systems = messages.filter(({ role }) => role === 'system')
+  const isFirst = systems.length === 1 && messages[0] === systems[0]
+  if (systems.length === 0 || isFirst) return messages
+  const content = systems.map((message) => message.content).join('\n\n')
+  return [{ role: 'system', content }, ...messages.filter(({ role }) => role !== 'system')]
+}
+
 /** Most chat models without a template were trained on this one. */
 const CHATML = `{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}`
 
@@ -178,6 +187,8 @@ export const createPromptWriter = (model: PromptModel): PromptWriter => {
     try {
       return render(input, reasoning)
     } catch (error) {
+      const gathered = withSystemFirst(input.messages)
+      if (gathered !== input.messages) return renderOrExplain({ ...input, messages: gathered }, reasoning)
       const joined = joinTurns(input.messages)
       if (joined.length < input.messages.length) return renderOrExplain({ ...input, messages: joined }, reasoning)
       const [first, second, ...rest] = input.messages

@@ -3,12 +3,14 @@ import {
   type ChatRequest,
   type Engine,
   isFarTooLong,
+  type RequestedFormat,
   type ToolUse,
   withOwnReasoning,
 } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 import { type Admissions, withSlot } from '../runtime/queue/admission.ts'
 import type { SchemaCompiler } from '../structured-output/schema-compiler.ts'
+import type { Schema } from '../structured-output/schema-fault.ts'
 import type { ToolGrammarRequest } from '../structured-output/tool-grammar.ts'
 import type { ToolSyntax } from '../structured-output/tool-syntax.ts'
 import type { AvailableModels, Compress, Route } from './available-models.ts'
@@ -99,17 +101,34 @@ const compileSchemas = async (
       : responseFormat,
   toolUse: toolUse && {
     ...toolUse,
-    compiled: typeof syntax === 'object' ? await schemas.compileTools(grammarRequestOf(toolUse, syntax)) : null,
+    compiled:
+      typeof syntax === 'object' ? await schemas.compileTools(grammarRequestOf(toolUse, syntax, responseFormat)) : null,
   },
 })
 
-const grammarRequestOf = ({ tools, choice, parallel }: ToolUse, syntax: ToolSyntax): ToolGrammarRequest => ({
+/** The format of a reply without calls. @throws InferenceError unsupported if it cannot be told from a call */
+const formatOf = (format: RequestedFormat, { anywhere }: ToolSyntax): Schema | null => {
+  if (format.type === 'text') return null
+  if (anywhere) return format.type === 'json_schema' ? format.schema : { type: 'object' }
+  throw new InferenceError(
+    'unsupported',
+    'This model writes function calls as JSON objects, which could be replies in the format, too: send tools without a format, or set tool_choice to required or none.',
+    { param: 'tools' },
+  )
+}
+
+const grammarRequestOf = (
+  { tools, choice, parallel }: ToolUse,
+  syntax: ToolSyntax,
+  format: RequestedFormat,
+): ToolGrammarRequest => ({
   syntax,
   tools: tools
     .filter(({ name }) => typeof choice === 'string' || name === choice.name)
     .map(({ name, parameters, strict }) => ({ name, parameters, strict })),
   required: choice !== 'auto',
   parallel: parallel && typeof choice === 'string',
+  format: formatOf(format, syntax),
 })
 
 /** Opens the named model, or the one that routing chooses for `auto`. */

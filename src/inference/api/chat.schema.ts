@@ -152,21 +152,16 @@ const readReasoning = (body: Static<typeof ChatBody>): ReasoningSwitch => {
 }
 
 /**
- * Returns the format to use, which functions cannot be combined with: beside them, a requested format is refused, and the
- * server's default format is dropped.
+ * Returns the format of replies that are text. Beside functions, the server's default format is dropped, and so is a requested
+ * one if every reply is a call.
  */
 export const formatBeside = (
   toolUse: ToolUse | null,
   requested: RequestedFormat | undefined,
   defaultFormat: RequestedFormat,
-  field = 'response_format',
 ): RequestedFormat => {
   if (toolUse === null) return requested ?? defaultFormat
-  if (requested === undefined || requested.type === 'text') return { type: 'text' }
-  throw unsupported(
-    `${field} together with tools is not supported. Send only one of them, or set tool_choice to none.`,
-    field,
-  )
+  return toolUse.choice === 'auto' && requested !== undefined ? requested : { type: 'text' }
 }
 
 /**

@@ -162,7 +162,7 @@ export const readCountRequest = (
   const read = readCountBody(body)
   refuseForeign(read, MessagesBody, FOREIGN)
   const toolUse = readToolUse(read)
-  const responseFormat = formatBeside(toolUse, readFormat(read), defaultFormat, 'output_config.format')
+  const responseFormat = formatBeside(toolUse, readFormat(read), defaultFormat)
   return { model: read.model, messages: readMessages(read), toolUse, responseFormat }
 }
 

@@ -192,7 +192,7 @@ export const readResponsesRequest = (body: unknown, defaultFormat: RequestedForm
       topP: read.top_p ?? 0.9,
       maxTokens: read.max_output_tokens ?? null,
       stop: [],
-      responseFormat: formatBeside(toolUse, readFormat(read), defaultFormat, 'text.format'),
+      responseFormat: formatBeside(toolUse, readFormat(read), defaultFormat),
       toolUse,
       choices: 1,
       seed: null,

@@ -168,6 +168,45 @@ test('tool_choice none leaves the functions out, and a conversation continues wi
   expect([status, body.choices[0].message.role]).toEqual([200, 'assistant'])
 })
 
+test('with a format, a reply is either a valid call or a text in the format; if a call is required, it is one', async () => {
+  const json_schema = { name: 'answer', schema: { const: 'none' } }
+  const fields = { response_format: { type: 'json_schema' as const, json_schema }, max_tokens: 60 }
+  // Both begin with a character that this model seldom writes first.
+  const { choices } = await server.client.chat.completions.create(
+    asking({ ...fields, max_tokens: 300, parallel_tool_calls: false, n: 8, temperature: 2, seed: 3 }),
+  )
+  const kinds = choices.map(({ message, finish_reason }) => {
+    const called = message.tool_calls?.map(({ id, ...call }) => call)
+    if (called === undefined) return [finish_reason, message.content]
+    for (const call of called)
+      expect(call).toMatchObject({ type: 'function', function: { arguments: expect.stringMatching(/^\{/) } })
+    return [finish_reason, message.content, 'called']
+  })
+  expect(kinds).toContainEqual(['stop', '"none"'])
+  expect(kinds).toContainEqual(['tool_calls', null, 'called'])
+  expect(new Set(kinds.map((kind) => kind.join())).size).toBe(2)
+  const required = await server.client.chat.completions.create(asking({ ...fields, tool_choice: named('get_weather') }))
+  expect(required.choices[0]!.message).toMatchObject({
+    content: null,
+    tool_calls: [{ function: { name: 'get_weather' } }],
+  })
+  const text = { format: { type: 'json_object' as const } }
+  const functions = tools.map(({ function: { name } }) => ({
+    type: 'function' as const,
+    name,
+    parameters: {},
+    strict: false,
+  }))
+  const response = await server.client.responses.create({
+    model: 'starter',
+    temperature: 0,
+    input: 'Hi.',
+    text,
+    tools: functions,
+  })
+  expect(JSON.parse(response.output_text)).toEqual(expect.any(Object))
+})
+
 test('unsupported functions and choices are refused, and errors name the field', async () => {
   const strange = { ...weather, parameters: { type: 'object', properties: { a: { not: {} } } } }
   const faults = [
@@ -184,7 +223,6 @@ test('unsupported functions and choices are refused, and errors name the field',
     ],
     [{ tools: [{ type: 'function', function: { name: 'a' }, strict: true }] }, 'tools[0].strict', 'unsupported'],
     [{ tools: [tools[1], { type: 'function', function: strange }] }, 'tools[1].function.parameters', 'unsupported'],
-    [{ response_format: { type: 'json_object' } }, 'response_format', 'unsupported'],
     [{ parallel_tool_calls: 'no' }, 'parallel_tool_calls', 'invalid_request'],
     [{ messages: [{ role: 'tool', tool_call_id: 'x', content: '' }] }, 'messages[0].tool_call_id', 'invalid_request'],
     [
@@ -248,6 +286,12 @@ test('under auto, a reply that starts like a call in the syntax of the template 
     })
     const { message, finish_reason } = await ask('Give me JSON for Ann who is 30 years old.')
     expect([message.content, message.tool_calls?.length, finish_reason]).toEqual([null, 1, 'tool_calls'])
+    const both = asking({ model: 'calls', response_format: { type: 'json_object' } })
+    await expect(other.client.chat.completions.create(both)).rejects.toMatchObject({
+      status: 400,
+      param: 'tools',
+      message: expect.stringContaining('function calls as JSON objects'),
+    })
   } finally {
     await other.close()
     await calling.close()

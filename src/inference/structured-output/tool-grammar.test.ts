@@ -3,7 +3,7 @@ import { compileTools, schemaResponse } from './compile-schema.ts'
 import { readGrammar } from './grammar.ts'
 import type { ToolGrammarRequest } from './tool-grammar.ts'
 import { createToolReader, type ReplyPart } from './tool-reader.ts'
-import { type ToolSyntax, templateTools } from './tool-syntax.ts'
+import { syntaxBeside, type ToolSyntax, templateTools } from './tool-syntax.ts'
 import { Walk } from './walk.ts'
 
 const HERMES = templateTools('tools <tool_call>').syntax
@@ -23,6 +23,7 @@ const request = (syntax: ToolSyntax, more: Partial<ToolGrammarRequest> = {}): To
   tools,
   required: false,
   parallel: true,
+  format: null,
   ...more,
 })
 
@@ -90,6 +91,25 @@ it('a call is complete, has valid arguments, and is the only one if only one is 
     isWhole('say <tool_call>', request(HERMES)),
     isWhole('{"name": "get"', request(LLAMA)),
   ]).toEqual([false, false, false, false, false, false])
+})
+
+it('beside a format, a reply is either calls or a text in it, which may contain how a call begins', () => {
+  const format = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false }
+  const either = request(HERMES, { format })
+  const text = '{"a": "<tool_call>"}'
+  const call = REPLIES[0]![1]
+  expect([call, text, 'Hello.', '{"a": 1}', `${text}${call}`].map((reply) => isWhole(reply, either))).toEqual([
+    true,
+    true,
+    false,
+    false,
+    false,
+  ])
+  for (const size of [1, 2, 3, 7, 1000])
+    expect([text, call].map((reply) => read(syntaxBeside({ type: 'json_schema' }, HERMES), reply, size))).toEqual([
+      [{ type: 'text', text }],
+      get,
+    ])
 })
 
 it('a call that is cut is completed with the shortest valid text', () => {

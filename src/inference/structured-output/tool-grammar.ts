@@ -25,21 +25,25 @@ export interface ToolGrammarRequest {
   readonly required: boolean
   /** A reply may have several calls. */
   readonly parallel: boolean
+  /** The schema of a reply without calls; null if it may be any text. */
+  readonly format: Schema | null
 }
 
 /** More calls in one reply are a loop rather than a plan. */
 const MAX_CALLS = 32
 
 /** Creates the grammar of replies, including arguments. @throws InferenceError unsupported that names the function */
-export const toolGrammar = ({ syntax, tools, required, parallel }: ToolGrammarRequest): SchemaGrammar => {
+export const toolGrammar = ({ syntax, tools, required, parallel, format }: ToolGrammarRequest): SchemaGrammar => {
   const rules = new Map(JSON_RULES)
   const places = new Map<string, string>()
-  const calls = tools.map((tool, index) => {
-    const { root, ...own } = argumentsGrammar(tool, index)
-    const renamed = (name: string): string => (JSON_RULES.has(name) ? name : `tool-${index}-${name}`)
+  const include = ({ root, ...own }: SchemaGrammar, prefix: string): GrammarNode => {
+    const renamed = (name: string): string => (JSON_RULES.has(name) ? name : `${prefix}-${name}`)
     for (const [name, node] of own.rules) if (!JSON_RULES.has(name)) rules.set(renamed(name), withNames(node, renamed))
     for (const [name, place] of own.places) places.set(renamed(name), place)
-    rules.set(`arguments-${index}`, withNames(root, renamed))
+    return withNames(root, renamed)
+  }
+  const calls = tools.map((tool, index) => {
+    rules.set(`arguments-${index}`, include(argumentsGrammar(tool, index), `tool-${index}`))
     return { name: tool.name, arguments: rule(`arguments-${index}`) }
   })
   const { trigger, beforeName, beforeArguments, afterArguments, between, end } = syntax
@@ -56,7 +60,9 @@ export const toolGrammar = ({ syntax, tools, required, parallel }: ToolGrammarRe
       : text('')
   const gap = optional(constantsNode([' ', '\n']))
   rules.set('calls', sequence(gap, text(syntax.open), text(beforeName), rule('call'), more, text(end)))
-  if (required) return { root: sequence(text(trigger), rule('calls')), rules, places }
+  const replyOfCalls = sequence(text(trigger), rule('calls'))
+  if (required) return { root: replyOfCalls, rules, places }
+  if (format !== null) return { root: choice(replyOfCalls, include(schemaGrammar(format), 'format')), rules, places }
   return { root: textWithout(syntax, rules), rules, places }
 }
 

@@ -74,6 +74,10 @@ export const templateTools = (template: string | null): TemplateTools => {
   return { syntax: HERMES, native: false, shortIds: false }
 }
 
+/** Beside a format, a reply is either calls or a text in that format, which may contain the trigger. */
+export const syntaxBeside = (format: { readonly type: string }, syntax: ToolSyntax): ToolSyntax =>
+  format.type === 'text' ? syntax : { ...syntax, anywhere: false }
+
 /** True if a call has started in the text of a reply. */
 export const isTriggered = ({ trigger, anywhere }: ToolSyntax, written: string): boolean =>
   anywhere ? written.includes(trigger) : written.startsWith(trigger)

@@ -1,5 +1,5 @@
 import { createToolReader, type ReplyPart } from '../../structured-output/tool-reader.ts'
-import type { ToolSyntax } from '../../structured-output/tool-syntax.ts'
+import { syntaxBeside, type ToolSyntax } from '../../structured-output/tool-syntax.ts'
 import { type Asking, askChat, askOnce } from '../child/ask.ts'
 import { superviseProcess } from '../child/supervisor.ts'
 import {
@@ -48,7 +48,7 @@ const chatting = (supervisor: Asking, syntax: ToolSyntax) => ({
   tools: syntax,
   chat: (request: ChatRequest, signal: AbortSignal) => {
     const events = askChat(supervisor, withoutSchema(request), signal)
-    return request.toolUse ? readCalls(events, syntax) : events
+    return request.toolUse ? readCalls(events, syntaxBeside(request.responseFormat, syntax)) : events
   },
   countTokens: async (messages: readonly ChatMessage[], tools?: readonly Tool[]) =>
     (await askOnce(supervisor, { type: 'count', messages, ...(tools && { tools }) }, 'counted')).tokens,

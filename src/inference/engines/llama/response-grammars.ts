@@ -29,6 +29,10 @@ type OutputConstraint = Pick<ChatRequest, 'responseFormat' | 'toolUse'>
 export const isAnyText = ({ responseFormat, toolUse }: OutputConstraint): boolean =>
   !toolUse && responseFormat.type === 'text'
 
+/** True if a reply may be any text until a call begins in it. */
+export const isTriggerable = ({ responseFormat, toolUse }: OutputConstraint): boolean =>
+  toolUse?.choice === 'auto' && responseFormat.type === 'text'
+
 /** Returns the compiled grammar, if the request needs one. */
 const compiledOf = ({ responseFormat, toolUse }: OutputConstraint): CompiledSchema | null => {
   if (!toolUse && responseFormat.type !== 'json_schema') return null
@@ -46,14 +50,14 @@ const MAX_SIZES = 256
  */
 const createSizeCheck = (tokenize: (text: string) => Uint32Array) => {
   const sizes = new Map<string, number>()
-  return ({ key, smallest }: CompiledSchema, limit: number, { toolUse }: OutputConstraint): void => {
+  return ({ key, smallest }: CompiledSchema, limit: number, { responseFormat }: OutputConstraint): void => {
     // Every token has at least one byte.
     if (Buffer.byteLength(smallest) <= limit) return
     const size = sizes.get(key) ?? tokenize(smallest).length
     sizes.set(key, size)
     if (sizes.size > MAX_SIZES) for (const [oldest] of [...sizes].slice(0, 1)) sizes.delete(oldest)
     if (size <= limit) return
-    const reply = toolUse ? 'function call that is valid' : 'reply that fits the JSON schema'
+    const reply = responseFormat.type === 'text' ? 'function call that is valid' : 'reply that fits the JSON schema'
     throw new InferenceError(
       'invalid_request',
       `The shortest ${reply} takes ${size} tokens, but the limit is ${limit}. Raise max_tokens, shorten the messages, or ask for less.`,
@@ -90,7 +94,7 @@ export const createResponseRules = (
     const rules = compiled === null ? read('', () => jsonObject) : read(compiled.key, () => schemaResponse(compiled))
     if (bytesOf === null) return { ...rules, trigger: null, reader: null }
     const textOf = (token: number): string => Buffer.from(bytesOf(token)).toString('latin1')
-    const trigger = request.toolUse?.choice === 'auto' ? { syntax, textOf } : null
+    const trigger = isTriggerable(request) ? { syntax, textOf } : null
     return { ...rules, trigger, reader: createGrammarReader(bytesOf) }
   }
 }

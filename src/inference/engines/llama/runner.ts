@@ -1,6 +1,6 @@
 import { InferenceError } from '../../errors.ts'
 import type { GgufHeader } from '../../models/gguf/header.ts'
-import { templateTools } from '../../structured-output/tool-syntax.ts'
+import { syntaxBeside, templateTools } from '../../structured-output/tool-syntax.ts'
 import type { EngineEvent } from '../child/protocol.ts'
 import type { ChatMessage, ChatRequest, Tool } from '../engine.ts'
 import { createPromptWriter } from '../text/chat-prompt.ts'
@@ -14,7 +14,7 @@ import { anyText } from './choice.ts'
 import { textsOf, tokenizePrompt } from './completion-prompt.ts'
 import { planMemory } from './memory-plan.ts'
 import { createPrefixCache } from './prefix-cache.ts'
-import { createResponseRules, isAnyText } from './response-grammars.ts'
+import { createResponseRules, isAnyText, isTriggerable } from './response-grammars.ts'
 import { createScheduler } from './scheduler.ts'
 import type { ModelFacts, Settings } from './settings.ts'
 import { createSlotManager } from './slot-manager.ts'
@@ -142,7 +142,7 @@ export const openRunner = async (
       // Tokenizing a whole book only to refuse it would block all streams.
       if (characters > plan.contextTokens * MAX_TOKEN_LENGTH) throw refuse(`${characters} characters`)
       // A grammar that applies from the first token leaves no room for reasoning.
-      const isFree = isAnyText(request) || request.toolUse?.choice === 'auto'
+      const isFree = isAnyText(request) || isTriggerable(request)
       const { tokens, beginsReasoning } = completion
         ? { tokens: tokenizePrompt(model, completion), beginsReasoning: false }
         : writePrompt(request.messages, request.toolUse?.tools, isFree ? reasoningIn(request.reasoning) : false)
@@ -164,7 +164,7 @@ export const openRunner = async (
         text: cutAtStops(
           reader ?? createDetokenizer(detokenize, completion ? prompt.slice(-1) : []),
           stop,
-          request.toolUse ? syntax : null,
+          request.toolUse ? syntaxBeside(request.responseFormat, syntax) : null,
         ),
         reply:
           (reasons || beginsReasoning) && isFree && !completion

@@ -63,27 +63,22 @@ const intervalOf = (canary: Moments, current: Moments, level: number): Compariso
   return { lower: canary.mean - current.mean, upper: canary.mean - current.mean }
 }
 
-const moved = ({ lower, upper }: { readonly lower: number; readonly upper: number }, by: number) => ({
-  lower: lower + by,
-  upper: upper + by,
-})
-
 const compare = (metric: string, allowed: number, canary: Moments, current: Moments, level: number): Comparison => {
   const isMaximized = goalOf(metric) === 'maximize'
   const margin = isMaximized ? allowed : allowed * Math.abs(current.mean)
   // A relative limit is as uncertain as the mean that it is a share of, so the canary is compared with the limit itself.
   const factor = isMaximized ? 1 : 1 + allowed * Math.sign(current.mean)
   const base = { count: current.count, mean: current.mean * factor, m2: current.m2 * factor * factor }
-  const found = intervalOf(canary, base, level)
-  const interval = found === null || isMaximized ? found : moved(found, margin)
+  const beyond = intervalOf(canary, base, level)
+  const [limit, shift] = isMaximized ? [margin, 0] : [0, margin]
+  const interval = beyond && { lower: beyond.lower + shift, upper: beyond.upper + shift }
   // How much worse the canary may be: for accuracy, for example, lower is worse.
   const worse =
-    found === null
+    beyond === null
       ? null
       : isMaximized
-        ? { least: -found.upper, most: -found.lower }
-        : { least: found.lower, most: found.upper }
-  const limit = isMaximized ? margin : 0
+        ? { least: -beyond.upper, most: -beyond.lower }
+        : { least: beyond.lower, most: beyond.upper }
   const finding =
     worse === null ? 'unclear' : worse.most <= limit ? 'no_worse' : worse.least > limit ? 'worse' : 'unclear'
   return { metric, canary: side(canary), current: side(current), interval, margin, finding }

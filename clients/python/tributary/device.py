@@ -338,12 +338,13 @@ def sign_in(
     known = state.load()
     if known is not None:
         return described(Device(url, known[0], api_key=known[1], stop=stop))
+    if join_code is not None:
+        device = Device(url, device_id or invent_device_id(), stop=stop)
+        state.save(url, device.device_id, device.join(join_code))
+        log.info("Joined %s as %s.", url, device.device_id)
+        return described(device)
     for names in range(INVENTED_NAMES):
         device = Device(url, device_id or invent_device_id(), stop=stop)
-        if join_code is not None:
-            state.save(url, device.device_id, device.join(join_code))
-            log.info("Joined %s as %s.", url, device.device_id)
-            return described(device)
         try:
             key = device.register(enrollment_token=enrollment_token, capabilities=capabilities)
         except TributaryError as error:

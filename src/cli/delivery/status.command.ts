@@ -95,7 +95,7 @@ export const define = (command: Command, session: Session): void => {
       if (!json) return watch(connection, status, session)
       // The document shows how the plan ended, also if it failed.
       const failure = await watch(connection, status, { ...session, out: { ...out, line: out.note } }).catch(asFailure)
-      out.json(presented(await statusOf(connection, name).catch((error: unknown) => Promise.reject(failure ?? error))))
+      out.json(presented(await statusOf(connection, name)))
       if (failure) throw failure
     })
 }

@@ -95,6 +95,7 @@ const compileSchemas = async (
   { responseFormat, toolUse }: ChatCompletionRequest,
   { followsGrammars = false, tools: syntax }: Engine,
 ): Promise<Pick<ChatRequest, 'responseFormat' | 'toolUse'>> => ({
+  // Also beside functions, whose grammar includes it, so that a fault in it names the format.
   responseFormat:
     responseFormat.type === 'json_schema'
       ? { ...responseFormat, compiled: followsGrammars ? await schemas.compile(responseFormat.schema) : null }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -68,16 +69,17 @@ describe.each(['embedded', 'postgres'] as const)('on %s', (database) => {
     const { world, root, adminOf, verify, db } = await openWorld(database)
     const admins = await Promise.all(ORGS.map(adminOf))
     const { port } = new URL(world.baseUrl)
-    const hangUp = async (key: string, group: object, afterMs: number) => {
+    const hangUp = async (key: string, group: object, moment: number) => {
       const body = JSON.stringify(group)
       const socket = connect(Number(port), '127.0.0.1')
       const request =
         `POST /api/v1/device-groups HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${key}\r\n` +
         `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
       const sent = new Promise((resolve) => socket.write(request, resolve))
-      // Some disconnect before they have sent anything.
-      if (afterMs > 0) await sent
-      await sleep(afterMs)
+      // Some disconnect before they have sent anything, and some as soon as the response begins.
+      if (moment === 4) await once(socket, 'data')
+      else if (moment > 0) await sent
+      await sleep(moment % 4)
       socket.destroy()
     }
     await Promise.all(
